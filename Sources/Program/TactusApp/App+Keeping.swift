@@ -36,7 +36,8 @@ extension App {
           chosen, over: startup.file, to: startup.places.configuration,
           besides: RunningNote.all().map(\.name).filter { $0 != host.server.clientName },
           replacing: replacing)
-        // The file now says what plays already: read it without applying it.
+        // The file now contains the settings that are in effect already, so read it without
+        // applying it.
         try startup.read()
         keeper.configured(chosen, file: startup.file)
       }

@@ -24,7 +24,8 @@ extension App {
     )
   }
 
-  /// The peers' play that tactus does not follow; nil: no peer plays, or tactus shares starts and stops.
+  /// A session that plays while tactus does not follow its starts and stops; nil: no peer plays, or
+  /// tactus follows.
   func unfollowed(_ session: SessionSnapshot, peers: String) -> StudioNews.UnfollowedPlay? {
     guard session.sessionPlays, !session.isStartStopSyncEnabled, session.peerCount > 0 else { return nil }
     let key = view == nil ? nil : configuration.keyMap().key(of: "startstop/toggle")

@@ -40,7 +40,7 @@ final class App {
   private let channels: ReceivedChannels
   private var outputs = CarriedOutputs()
 
-  /// nil: tactus runs without a session manager.
+  /// The session manager's project; nil: tactus runs without a session manager.
   let project: ManagedProject?
 
   init(_ startup: Startup, to rooms: FarSettings? = nil, in project: ManagedProject? = nil)
@@ -171,8 +171,8 @@ final class App {
       // Save the choices that were made while the view and the surface closed.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       leaveChannels()
-      // Link sends a state 50 ms after the one before. A peer that gets the restored tempo and the goodbye at
-      // the same time may drop the tempo.
+      // Wait, because Link leaves 50 ms between two states. If a peer got the restored tempo and the
+      // goodbye at the same time, it could drop the tempo.
       if wasBent { usleep(100_000) }
       link.isEnabled = false
     }

@@ -22,7 +22,7 @@ final class CommandHandler: SessionObserver {
     var state: SurfaceState
     /// `state` without the choices of unpaired controllers: tactus does not remember those.
     var lasting: SurfaceState
-    /// A choice or the tempo has changed since the last `takeLasting`.
+    /// Whether a choice or the tempo has changed since the last `takeLasting`.
     var isChosen = false
     var wantsTimebase: Bool
     /// Commands that wait for the control thread.
@@ -152,13 +152,13 @@ final class CommandHandler: SessionObserver {
       return held.wasPlaying != isPlaying
     }
     news.signal()
-    // The control thread might look only 20 ms later; a start just before the bar would then wait for the
-    // next bar.
+    // Start at once: the control thread may look only 20 ms later, and a start just before a bar would
+    // then wait for the bar after it.
     if isStartOrStop { wake() }
   }
 
   private func show(_ snapshot: SessionSnapshot, in state: inout SurfaceState) {
-    // HostSync counts beats from the session's beat 0; the shown beats must agree.
+    // HostSync counts beats from the session's beat 0, and the shown beats must be the same.
     var timeline = snapshot.state.timeline
     timeline.beatOrigin = .zero
     if let below = bend.below(timeline.tempo) {

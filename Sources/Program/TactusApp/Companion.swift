@@ -8,8 +8,8 @@ struct Companion {
   private let name: String
   private let log: String
   private var hasEnded = false
-  /// The program runs since an earlier start and was left open. It is not our child, so we cannot learn its
-  /// exit status.
+  /// The program has stayed open since an earlier start. It is not our child, so we cannot learn its exit
+  /// status.
   private var isJoined = false
   private var looks: UInt32 = 0
   private(set) var hasFailed = false
@@ -29,7 +29,7 @@ struct Companion {
 
   static func ofEnvironment() -> Companion? { Companion(Environment.text("TACTUS_BESIDE")) }
 
-  /// Whether a process runs that is not our child. A zombie counts as ended: its parent has only not waited
+  /// Whether a process runs that is not our child. A zombie has ended, although its parent has not waited
   /// for it yet.
   private static func isAlive(_ process: pid_t) -> Bool {
     guard let file = fopen("/proc/\(process)/stat", "r") else { return false }

@@ -9,10 +9,10 @@ import TactusChoices
 /// More than 20 properties: one for each option or group of options.
 struct Configuration: Equatable, Sendable {
   var answer = Answer.run
-  /// nil: the file in its usual place, if that file exists.
+  /// The configuration file's path; nil: the file in its usual place, if that file exists.
   var file: String?
   var name = "tactus"
-  /// nil: JACK's default, which `JACK_DEFAULT_SERVER` can name.
+  /// The JACK server's name; nil: JACK's default, which `JACK_DEFAULT_SERVER` can name.
   var server: String?
   var startsServer = false
   var wait = false

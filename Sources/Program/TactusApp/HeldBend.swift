@@ -18,7 +18,8 @@ final class HeldBend: Sendable {
   }
 
   /// The number of ordered tempos that are remembered. A wheel can order more before the session shows the
-  /// first. A forgotten tempo is then taken for a peer's, until the session shows the next one.
+  /// first. If the session then shows a forgotten tempo, that tempo is taken for a peer's, until the
+  /// session shows the next tempo.
   private static let mostTempos = 64
 
   private let held = Mutex<State?>(nil)
@@ -40,8 +41,8 @@ final class HeldBend: Sendable {
       if bend.beats.last == tempo.microsPerBeat {
         held?.isLatestShown = true
       } else if !bend.beats.contains(tempo.microsPerBeat) {
-        // If the session had shown our latest tempo before, a peer set this tempo. Otherwise this tempo was
-        // already on its way when we ordered the bend.
+        // If the session has already shown our latest tempo, a peer has set this new tempo. Otherwise this
+        // tempo was already on its way when we ordered the bend.
         if bend.isLatestShown { held = nil }
         return nil
       }

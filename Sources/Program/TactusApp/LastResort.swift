@@ -15,8 +15,9 @@ enum LastResort {
   /// A second signal within this many milliseconds only repeats the first. timeout(1) signals a program and
   /// then its process group; a shell and its terminal both send SIGHUP.
   private static let oneQuestion: Int64 = 200
-  /// Limits in milliseconds after the first signal: if the signal was repeated at once; if the main thread
-  /// has not noticed the signal, because it asks a JACK server that may only be busy; and in every case.
+  /// Three limits in milliseconds after the first signal. The first holds if the signal was repeated at
+  /// once. The second holds if the main thread has not noticed the signal, because it waits for a JACK
+  /// server that may only be busy. The third holds in every case.
   private static let secondSignalMillis: Int64 = 2000
   private static let unnoticedMillis: Int64 = 4000
   private static let timeoutMillis: Int64 = 10_000

@@ -26,7 +26,7 @@ struct StudioNews {
     /// `launch-wait=stopped` has no effect, because a host or a MIDI clock leads or may lead.
     var waitsInVain = false
     var lostMIDI: UInt64 = 0
-    /// A peer has started the session while start/stop sync is off here.
+    /// Whether a peer has started the session while start/stop sync is off here.
     var unfollowed: UnfollowedPlay?
     /// The session plays, and tactus with it: start/stop sync is on.
     var sharesPlay = false
@@ -228,7 +228,7 @@ struct PlayNews {
       tempo = state.tempo
       return lines
     }
-    // Other lines report that the server has started or is lost.
+    // No line about the transport here: other lines report that the server has started or is lost.
     if state.status != before.status, state.jack.isRunning, before.jack.isRunning {
       lines.append(state.status)
     }

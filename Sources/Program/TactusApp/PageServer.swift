@@ -80,7 +80,7 @@ final class PageServer: Sendable {
     held.next = .zero
     guard var configuration = held.configuration else { return }
     configuration.choices.opensPage = isOpen
-    // Without `--web` the server runs only while the page is open.
+    // Without `--web`, the server runs only while the page is open to the network.
     if configuration.surface.web == .off {
       held.web?.close()
       held.web = start(configuration, at: held.surface)

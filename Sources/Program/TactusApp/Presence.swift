@@ -14,11 +14,12 @@ struct Presence {
   }
 
   struct ActivitySignals: Equatable, Sendable {
-    /// tactus runs in the foreground of a terminal, or a controller subscribes to it.
+    /// Whether tactus runs in the foreground of a terminal, or a controller subscribes to it.
     var isForeground = false
-    /// The transport rolls, or is about to.
+    /// Whether the transport rolls or is about to roll.
     var isMoving = false
-    /// A reason to stay on the network: any peer may start the transport at any time.
+    /// Whether start/stop sync is on. If it is, any peer may start the transport at any time, so
+    /// Link stays on the network.
     var syncsStartStop = false
     /// Whether a port is connected; nil: there is no JACK server, so the presence stays as it was.
     var isConnected: Bool?
@@ -26,7 +27,8 @@ struct Presence {
     var giveReason: Bool { isForeground || isMoving || syncsStartStop || isConnected == true }
   }
 
-  /// The time without a cable after which Link may leave: a user who moves a cable unplugs it first.
+  /// The time without a cable after which Link may leave the network. A user who moves a cable
+  /// unplugs it for a moment.
   static let recablingTime = Micros(1_000_000)
 
   var life: Life

@@ -21,7 +21,8 @@ final class SessionActions: SessionObserver {
     self.state = Mutex(state)
   }
 
-  /// The control thread makes Link take the proposals only every 20 ms: too late for a hand or a clock.
+  /// How soon the network thread looks for proposals. Otherwise Link takes proposals only when the
+  /// control thread asks, every 20 ms. That is too late for a hand at a control or for a clock.
   var pace: CommitPace { isHasty.load(ordering: .relaxed) ? .soon : .never }
   private let isHasty = Atomic(false)
 

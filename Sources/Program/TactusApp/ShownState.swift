@@ -110,7 +110,7 @@ private func rounded(_ beats: Double) -> Double { (beats * 1000).rounded() / 100
 
 extension SurfaceState.Readings {
   /// The figures of a report, rounded: further digits change all the time, and each change is a message to
-  /// every controller. Adding 0 turns -0 into 0.
+  /// every controller. Adding 0 turns a negative zero (-0) into 0.
   init(_ report: Report, after before: Self) {
     self.init()
     driftPartsPerMillion = report.times.driftPPM.rounded() + 0

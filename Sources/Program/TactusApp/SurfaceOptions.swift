@@ -131,7 +131,7 @@ extension Configuration {
     let port = surface.osc.port ?? Table.port
     settings.listen = settings.listen.map { Endpoint($0.address, port: port) }
     let others = surface.listen.compactMap { settings.address($0) }.filter { !$0.isLoopback }
-    // An address that stands for all addresses of a family includes the family's loopback address.
+    // The wildcard address of a family (0.0.0.0 or ::) includes the family's loopback address.
     if others.contains(where: { $0 == .v4(0) }) { settings.listen.removeAll { !$0.address.isIPv6 } }
     if others.contains(where: { $0.isIPv6 && $0.isEvery }) {
       settings.listen.removeAll { $0.address.isIPv6 }

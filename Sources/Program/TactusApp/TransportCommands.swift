@@ -125,7 +125,8 @@ struct AskedLaunch {
 
   mutating func poll(at transport: SurfaceState.Transport, _ time: Micros) {
     let age = time - asked
-    // Before that, the transport may still show a song that stops first, or an earlier start that waits.
+    // Before this time, the transport may still show a song that has to stop first, or an earlier start
+    // that waits.
     guard age >= Self.reaction else { return }
     switch transport {
     case .waiting: wasSeen = true
@@ -137,8 +138,8 @@ struct AskedLaunch {
 
 // The surface's commands, as commands for the transport.
 extension SurfaceState {
-  /// The frame of a place at the session's tempo. nil: JACK counts frames with 32 bits and can't reach the
-  /// place.
+  /// The frame of a position in the song at the session's tempo. nil: JACK counts frames with 32 bits, and
+  /// the position lies beyond them.
   func frame(of place: Place, sampleRate: Int) -> UInt32? {
     UInt32(
       exactly: Int64(
@@ -181,9 +182,9 @@ extension Lead {
 }
 
 extension Report {
-  /// The frame of the place by the count of a foreign timebase master, computed from that master's present
-  /// bar, tempo and frame. nil: the master's bars make no sense, or it has not rolled long enough to show
-  /// which notes its tempo counts.
+  /// The frame of a position in the song, in the beats and bars that a foreign timebase master counts. It
+  /// is computed from that master's present bar, tempo and frame. nil: the master's bars make no sense, or
+  /// it has not rolled long enough to show which notes its tempo counts.
   fileprivate func frame(of place: Place, sampleRate: Double) -> Int64? {
     guard let shown = master.shown, let here = shown.beats else { return nil }
     let beat: Double

@@ -31,8 +31,8 @@ extension Facts {
       ? nil : state.master + offset(.jack)
   }
 
-  /// The distance from the beat: the advance that the user set by hand; otherwise the phase error of a
-  /// leading host, or the lag of a follower that counts frames.
+  /// How far the outputs are from the beat. This is the bend that the user set by hand; otherwise the
+  /// phase error of a leading host, or the lag of a follower that counts frames.
   private var distanceAlarm: (name: String, words: String)? {
     if state.readings.aheadMilliseconds != 0 {
       return ("By hand", "outputs \(signed(state.readings.aheadMilliseconds, places: 1)) ms")
@@ -48,8 +48,8 @@ extension Facts {
       ? "\(signed(state.readings.driftPartsPerMillion, places: 0)) ppm" : nil
   }
 
-  /// Shown if the last start missed its beat by more than half a period: a start in the nearest cycle is
-  /// always within that, and so is a start in the song's first period.
+  /// Shown if the last start missed its beat by more than half a period. A start in the nearest cycle
+  /// never misses its beat by more, nor does a start in the song's first period.
   private var startAlarm: String? {
     guard state.readings.hasLaunched, abs(state.readings.launchErrorMilliseconds) > period / 2 + 0.1 else {
       return nil

@@ -33,7 +33,7 @@ public struct Keyboard: Sendable {
   /// The address that shifts the click, and how long the click's offset stays on the screen after its key.
   static let tuning = "click/offset/nudge"
   private static let tuningTime = Micros(4_000_000)
-  /// Two characters more than any tempo needs.
+  /// The length limit of a typed tempo: two characters more than any tempo needs.
   private static let longest = 8
 
   public private(set) var page = Scene.Page.playing
@@ -146,7 +146,8 @@ public struct Keyboard: Sendable {
     return .press(target)
   }
 
-  /// While the transport rolls, a `q` needs a second one: a sleeve on the keyboard must not end a concert.
+  /// While the transport rolls, the user must press `q` twice to quit. A sleeve on the keyboard must not
+  /// end a concert.
   private mutating func press(_ targets: [Target], _ state: SurfaceState, at now: Micros) -> Action? {
     guard !targets.isEmpty else { return nil }
     if targets.contains(where: { $0.path == Self.tuning }) { tuned = now }

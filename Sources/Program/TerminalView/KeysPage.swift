@@ -30,8 +30,8 @@ extension TerminalView {
     }
   }
 
-  /// Draws the hints for as many keys as fit. The last hint, which leads to all keys, always stays; the one
-  /// before it, for the web page, is among the last to go.
+  /// Draws the hints for as many keys as fit. The last hint, for the list of all keys, always stays. The
+  /// hint before it, for the web page, is left out only if little room remains.
   func drawHint(on picture: inout Picture, row: Int, columns: Range<Int>) {
     var hints = keys.rows.compactMap { row in
       row.hint.map { hint in

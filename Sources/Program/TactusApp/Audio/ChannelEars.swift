@@ -15,7 +15,8 @@ struct ChannelEars {
   private static let count = 2
 
   private var ears: [Ear] = []
-  /// The channels that were received in this round; a new round starts when all channels have had their turn.
+  /// The channels that were received in this round. When every channel has been received once, a new round
+  /// starts.
   private var sampled: Set<ChannelID> = []
 
   /// Receives the next channels until the next call. Returns those channels of the previous call that

@@ -18,7 +18,7 @@ enum ChannelNews {
       + (crowd.hasPlaces ? "\(count) of \(peer)" : "\(peer) (\(count))")
   }
 
-  /// A peer with more channels than there are free places.
+  /// A peer that offers more channels than there are free places here.
   struct ConnectionPool: Equatable {
     let peer: String
     let leftOut: Int
@@ -41,19 +41,20 @@ extension ChannelPlaces {
   }
 }
 
-/// Lines about channels that come and go. The number of lines is limited, because peers can cause any number
-/// of them. A channel that got no line gets one later, if its state still differs from its last line.
+/// Lines about channels that come and go. The number of lines is limited, because peers can cause any
+/// number of them. If a channel's change got no line, a later line reports it, unless the channel is then
+/// back in the state that its last line reported.
 struct ChannelPresence {
   static let linesAtOnce = Double(AudioChannelPorts.limit)
   static let linesPerMinute = 6.0
   static let crowdsAtOnce = 8.0
 
   private var said: [String: Bool] = [:]
-  /// For each peer, how many of its channels the last line reported as without a place.
+  /// For each peer, the number of its channels without a place in the last line about that peer.
   private var saidCrowds: [String: Int] = [:]
   private var pace: TokenBucket?
-  /// Lines about channels without a place have their own limit: the many names of a big set come first and
-  /// would use up a common one.
+  /// Lines about channels without a place have their own limit: if both kinds of lines had a common limit,
+  /// the many names of a big set would use it up first.
   private var crowdPace: TokenBucket?
 
   mutating func lines(

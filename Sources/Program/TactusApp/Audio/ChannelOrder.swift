@@ -12,7 +12,7 @@ struct ChannelOrder {
 
     static let last = Rank(narrowness: 0, isMain: false, sounds: false)
 
-    /// The rank that sorts first is the lesser one.
+    /// The lesser of two ranks gets a place first.
     static func < (left: Rank, right: Rank) -> Bool {
       if left.narrowness != right.narrowness { return left.narrowness > right.narrowness }
       if left.isMain != right.isMain { return left.isMain }

@@ -14,9 +14,10 @@ import LinkWire
 /// its name for a second, and at a limited pace.
 struct ChannelPlaces {
   struct Place: Equatable {
-    /// PEER/CHANNEL when the place was made: the name of the place's ports. No other place has this name.
+    /// The channel's name PEER/CHANNEL at the time when the place was made. The place's ports have this
+    /// name, and no other place has it.
     let name: String
-    /// PEER/CHANNEL as the peer names the channel now.
+    /// The channel's present name PEER/CHANNEL.
     var title: String
     /// The channel's id in its peer's current run; nil: the place waits for its channel.
     var channel: ChannelID?
@@ -30,8 +31,8 @@ struct ChannelPlaces {
     var isAsleep = false
   }
 
-  /// The time for which a channel must keep its name before a pattern gives it a place; for which a place
-  /// keeps its channel at least; and after which a place without channel and cable ends.
+  /// Three times: how long a channel must keep its name before a pattern gives it a place; how long a
+  /// place keeps its channel at least; and how long a place without channel and cable stays.
   static let settlingTime = Micros(1_000_000)
   /// A channel that has no cable and is silent for this time falls asleep: tactus stops receiving it.
   static let wakefulness = Micros(5_000_000)
@@ -46,7 +47,7 @@ struct ChannelPlaces {
   private(set) var offeredNames: [String] = []
   /// The channels that match a pattern but get no place, best first.
   private(set) var leftOut: [ChannelNames.Named] = []
-  /// For each offered name, when it appeared.
+  /// The time at which each offered name appeared.
   private var offeredSince: [String: Micros] = [:]
   private var wanted: [ReceivedText] = []
   /// The entries of `wanted` that are names and not patterns.
@@ -197,7 +198,7 @@ struct ChannelPlaces {
     }
     let order = ChannelOrder(offered, wanted, sounded)
     let held = Set(places.lazy.filter { $0.goneSince == nil }.compactMap(\.channel))
-    // Such a place waits for the channel of its name, so the channel gets no second place.
+    // A place with this name already waits for the channel, so the channel gets no second place.
     let awaited = Set(places.lazy.filter { $0.goneSince != nil }.flatMap { [$0.name, $0.title] })
     for channel in order.ranked where !held.contains(channel.id) && !awaited.contains(channel.name) {
       guard exact.contains(channel.name) || mayChange(channel.name, at: now) else { continue }
@@ -239,10 +240,10 @@ struct ChannelPlaces {
 
   private mutating func wait(until time: Micros) { due = min(due ?? time, time) }
 
-  /// Makes room for one more channel if all places are taken. Ends the place whose channel has been away the
-  /// longest, otherwise a silent place without a cable that ranks lower than the new channel, otherwise a
-  /// silent place of a peer that has more places than the channel's peer. When the ended place is back, its
-  /// cables are made again. Returns false if no place can end.
+  /// Makes room for one more channel if all places are taken. First choice: ends the place whose channel
+  /// has been away the longest. Second choice: a silent place without a cable that ranks lower than the new
+  /// channel. Third choice: a silent place of a peer that has more places than the channel's peer. When the
+  /// ended place is back, its cables are made again. Returns false if no place can end.
   ///
   /// - Parameter channel: nil: the user named a channel that no peer offers. It comes before all patterns.
   private mutating func makeRoom(_ channel: ChannelNames.Named?, _ order: ChannelOrder? = nil) -> Bool {
@@ -269,7 +270,7 @@ struct ChannelPlaces {
   }
 
   /// The last of these places that belongs to the peer with the most places; nil: that peer has at most one
-  /// place more than `peer`, so that a place would go to and fro.
+  /// place more than `peer`, so the two peers would take the place from each other again and again.
   private func lastOfLargestShare(_ indices: [Int], beside peer: NodeID) -> Int? {
     let peers = Dictionary(offered.map { ($0.id, $0.peer) }) { first, _ in first }
     func owner(_ place: Place) -> NodeID? { place.channel.flatMap { peers[$0] } }

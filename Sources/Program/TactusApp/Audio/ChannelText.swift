@@ -41,7 +41,7 @@ struct ReceivedText: Equatable {
   let text: String
   /// PEER/CHANNEL.
   let name: String
-  /// nil: the delay of `--link-audio-delay`.
+  /// The channel's own delay; nil: the delay of `--link-audio-delay`.
   let delay: AudioDelay?
 
   /// A text such as "Studio/Drums", "Studio/*" or "Studio/Drums=1bar".
@@ -154,7 +154,7 @@ extension AudioDelay {
       case .beats(let count): Double(count) * beat
       case .bars(let count): Double(count) * state.choices.meter.length.value * beat
       }
-    // Powers of two, so that a moving tempo does not need a new lane all the time.
+    // Round up to a power of two. Otherwise each change of the tempo would need a new lane.
     var room = 1.0
     while room < seconds * 1.2, room < 60 { room *= 2 }
     return room

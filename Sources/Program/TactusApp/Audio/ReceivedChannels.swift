@@ -138,8 +138,8 @@ final class ReceivedChannels {
     else { return }
     (placesSeen, isCarried) = (places.changes, false)
     let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.place.name, $0) })
-    // Release the old sources last. Otherwise, if another place takes the same channel now, its peer would
-    // get a stop in between.
+    // Release the old sources last. Otherwise, if a new place takes the channel of an old one, the
+    // channel's peer would receive a stop in between.
     defer { withExtendedLifetime(before) {} }
     taken = places.places.map { place in
       var one = before[place.name] ?? Taken(place: place)

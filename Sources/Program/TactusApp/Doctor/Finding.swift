@@ -5,7 +5,7 @@ import TactusJSON5
 struct Finding: Equatable {
   enum Grade: String {
     case good
-    /// Worth knowing, with nothing to mend.
+    /// A fact that is worth knowing. The user need not mend anything.
     case note
     /// A fault that the user will hear or see sooner or later.
     case bad

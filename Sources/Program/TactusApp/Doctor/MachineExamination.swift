@@ -7,7 +7,7 @@ enum MachineExamination {
     /// Whether a thread of ours got a real-time priority in a trial.
     var mayBeRealtime = true
     var priorityLimit: UInt64 = 0
-    /// Bytes; nil: unlimited.
+    /// The limit of locked memory in bytes; nil: unlimited.
     var lockedMemory: UInt64?
     var clockSource: String?
     var betterClockSources: [String] = []

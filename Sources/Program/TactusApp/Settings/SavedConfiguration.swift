@@ -10,8 +10,8 @@ enum SavedConfiguration {
     + "means: as if the key were not here. Options on the command line win over this file; so does a "
     + "choice that tactus remembers, until you edit its key here."
 
-  /// Keys about how this run starts and prints. The saved file keeps the values that the earlier file had for
-  /// them.
+  /// The keys that say how this run starts and prints. For these keys, the saved file keeps the values of
+  /// the earlier file.
   private static let ofThisRun = ["json", "tui", "wait"]
 
   static func before(_ path: String) -> String { path + ".before" }

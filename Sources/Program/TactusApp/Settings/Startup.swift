@@ -67,11 +67,11 @@ struct Startup {
     return configuration
   }
 
-  /// A read only: many commands start only to show something, so nothing is written here.
+  /// Only read the file here and write nothing: many commands start only to show something.
   private mutating func remembered(at path: String) -> UserState {
     do throws(UserError) {
       let state = try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
-      // No user would read a longer list.
+      // Limit the list, because no user would read a longer one.
       let shown = state.unreadable.prefix(4)
       notices += shown.map { "\($0); this value alone is not remembered" }
       if state.unreadable.count > shown.count {

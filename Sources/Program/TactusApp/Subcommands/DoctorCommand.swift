@@ -70,7 +70,7 @@ struct DoctorCommand: Conversing {
   private func running() -> [Finding] {
     let all = RunningNote.all().map { Whereabouts(port: $0.port) }
     let isMeant = whereabouts != Whereabouts()
-    // Of several tactus, the one that is timebase master does not disturb the others.
+    // A tactus that is timebase master does not disturb another tactus of the same user.
     let master =
       all.count < 2
       ? nil

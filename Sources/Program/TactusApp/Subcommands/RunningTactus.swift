@@ -125,7 +125,8 @@ struct RunningTactus: ~Copyable {
   }
 
   enum Answer {
-    /// The messages that arrived before the answer.
+    /// tactus obeyed the message. The associated value has the messages that arrived before the
+    /// pong.
     case accepted([Message])
     case refused(String)
   }
@@ -200,7 +201,8 @@ struct Whereabouts: Equatable, Sendable {
       return found.port
     }
     let usual = Self.usualPort
-    // A tactus without a note may use the usual port: not every system has a place for a note.
+    // A tactus without a note may use the usual port, because some systems have no place for a
+    // note.
     if running.isEmpty || running.contains(where: { $0.port == usual }) { return usual }
     guard running.count == 1 else {
       throw UserError("several run here: \(Self.list(running)); say which with --name=NAME", .unavailable)

@@ -69,7 +69,7 @@ struct SendCommand: Conversing {
     guard refusal.code != .unknownAddress else { return refusal.text }
     let row = Table.standard.row(Table.path(of: name) ?? name)
     switch row?.kind {
-    // This refusal is a predicate, so it needs the name in front of it.
+    // The text of this refusal has no subject, so put the name in front of it.
     case .reading, .answer: return "\(name.shortened) \(refusal.text)"
     case .feed:
       return

@@ -19,7 +19,7 @@ final class DistantTactus: StateSource {
     var orders: [Message] = []
   }
 
-  /// More than a user can press between two looks.
+  /// The limit of waiting keys: more than a user can press between two checks.
   private static let orderLimit = 64
 
   let place: String?

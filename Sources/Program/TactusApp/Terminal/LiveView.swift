@@ -182,8 +182,8 @@ private final class RenderLoop {
     errors.restore()
   }
 
-  /// If the program was stopped without having asked for it, the terminal's modes and screen are the shell's:
-  /// enter the view's screen again.
+  /// If a signal such as SIGSTOP stopped the program without warning, the shell has set the terminal's
+  /// modes and screen: enter the view's screen again.
   private func heedContinuation() {
     guard LiveView.wasStopped(), device.isEntered else { return }
     device.yield()

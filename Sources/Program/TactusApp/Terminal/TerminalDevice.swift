@@ -56,8 +56,8 @@ final class TerminalDevice {
   func enterScreen() {
     var found = termios()
     guard !isEntered, tcgetattr(descriptor, &found) == 0 else { return }
-    // After SIGSTOP the shell may set our own modes again. Keep the modes that were found first: the shell
-    // gets these at the end.
+    // After SIGSTOP the shell may restore the modes that the view had set. Keep the modes that were found
+    // first, because the shell gets these at the end.
     if before == nil || found.c_lflag & UInt32(ICANON) != 0 { before = found }
     guard let before else { return }
     CrashHandler.isChanged(descriptor, from: before)
@@ -77,7 +77,8 @@ final class TerminalDevice {
   func leaveScreen() {
     guard isEntered else { return }
     isEntered = false
-    // The first escape of `leave` ends a sequence of which only a part was written.
+    // If only a part of an escape sequence was written, the first escape character of `leave` ends
+    // it.
     pending = Self.leave.utf8.map { $0 }[...]
     flush()
     if !pending.isEmpty {
