@@ -4,8 +4,9 @@ import Testing
 
 @Suite(.serialized) struct AgreementTests {
   /// Two peers join a session again and again, one with the reference library and one with ours. The test
-  /// compares how far each is from the founder's beat. It compares medians of the same run, since single
-  /// joins suffer from a busy machine. It adds rounds until ours is as good, or until they are used up.
+  /// compares how far each is from the founder's beat. The test compares medians of the same run, since
+  /// single joins suffer from a busy machine. It adds rounds until our median is as good, or until the
+  /// number of rounds reaches its limit.
   @Test(arguments: [1, 2])
   func `our beat agrees with a reference peer as well as two references do`(hosts: Int) async throws {
     let stage = try await hosts == 1 ? LabStage("--no-server") : LabStage("--hosts", "2", "--no-server")

@@ -80,7 +80,8 @@ struct ArdourChaseTests {
     let transport = try LabPeer(.jack, in: stage)
     try await transport.ask("play")
     try await transport.wait("playing", "true")
-    // Each locate goes to a place between clicks: if Ardour did not follow, its clicks would be off.
+    // Each locate goes to a position between two clicks. If Ardour did not follow, its clicks would
+    // be off the beat.
     for step in ["", "tempo 97", "locate 1449600", "locate 484800"] {
       let late = try await Interop.undisturbed(in: stage) {
         if step.hasPrefix("tempo") {

@@ -28,7 +28,7 @@ struct ArdourTests {
   }
 
   /// The preferences that the start scripts give a new user, plus Ardour's click and OSC, which these tests
-  /// need. The other file answers a warning about memory limits on systems that have them.
+  /// need. The other file suppresses Ardour's warning about memory limits on systems that have such limits.
   static func preferences(following master: String = "JACK Transport") async throws -> [String: String] {
     let made = try await ChildProcess.run([
       "sh", "-c",
@@ -187,7 +187,8 @@ struct ArdourTests {
     let tablet = try await tablet(stage)
     let ears = try await Ears("ardour:Click/audio_out 1", in: stage)
     try await tablet.wait("peers", "2")
-    // Lost cycles move Ardour, and the session does not follow Ardour then while it has other peers.
+    // Lost cycles move Ardour. While the session has other peers, the session does not follow
+    // Ardour's move.
     let (clicks, bars) = try await Interop.undisturbed(in: stage) {
       try await Player.ardour.press(.play, tablet, in: stage)
       try await tablet.wait("playing", "true", seconds: 30)

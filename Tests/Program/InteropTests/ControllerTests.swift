@@ -43,7 +43,8 @@ import Testing
     let ears = try await Ears("tactus:click_1", in: scene.stage)
     try await scene.controller.ask("subscribe beat exact")
     let waits = try #require(ProcessorWaits(of: scene.program.identifier, thread: "osc"))
-    // Whether a beat message counts: not if its sending thread had to wait for a processor.
+    // Whether a beat message can be judged. It can't if the thread that sent it had to wait for a
+    // processor.
     func isOnTime(_ beat: [Double]) -> Bool {
       waits.waited(from: beat[0] - 20_000, to: beat[0]).map { $0 < 300 } ?? false
     }
@@ -85,7 +86,8 @@ import Testing
     let latency = try await scene.transport.ask("status")["latency"]?.number ?? .nan
     let apart = 48_000 * 60 / 999 / 24.0
     let waits = try #require(ProcessorWaits(of: scene.program.identifier, thread: "osc"))
-    // Whether a command counts: not if the thread that reads it had to wait for a processor.
+    // Whether a command can be judged. It can't if the thread that reads it had to wait for a
+    // processor.
     func isReadAtOnce(_ order: [Double]) -> Bool {
       waits.waited(from: order[0] - 1000, to: order[0] + 5000).map { $0 < 300 } ?? false
     }
@@ -132,7 +134,8 @@ import Testing
     try await scene.controller.ask("fade 0.25 0.625 200 4")
     let lines = told(try await watcher.answer(to: "told", within: .seconds(20)), "timeline")
     let changes = zip(lines, lines.dropFirst()).filter { $0[1] != $1[1] }.map { $1[0] }
-    // Count over fifty milliseconds less than a second: a message that was sent in time may arrive late.
+    // Count over 0.95 s, which is less than a second, because a message that was sent in time may arrive
+    // late.
     let busiest = changes.map { first in changes.count { $0 >= first && $0 < first + 0.95e6 } }.max() ?? 0
     #expect(busiest <= 20 && changes.count > 20, "\(changes.count) changes, \(busiest) in a second")
     try await peer.wait("tempo", "135")

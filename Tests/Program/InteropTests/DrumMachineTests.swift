@@ -64,7 +64,8 @@ import Testing
         continue
       }
       let (drums, clicks) = (heard.of("drums:click"), heard.of("tactus:click_1"))
-      // tactus cannot distinguish a delay of all clocks from the drum machine's own beat.
+      // tactus cannot distinguish a delay of all clock messages from a later beat of the drum
+      // machine.
       let off = drums.lateness - scene.latency + Double(jitter) / 2000
       #expect(abs(off) < 1, "\(tempo) BPM, jitter \(jitter): \(drums.map(\.late))")
       #expect(abs(clicks.lateness) < 1, "\(clicks.map(\.late))")

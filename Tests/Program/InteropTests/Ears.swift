@@ -14,23 +14,23 @@ final class Ears {
     let late: Double
     /// When the event was heard, in microseconds of Link's clock.
     let heard: Double
-    /// On JACK's frame counter: the event's frame, and the frame since which no cycle was lost before the
-    /// event.
+    /// Two frames on JACK's frame counter: the frame of the event, and the frame from which on no cycle
+    /// was lost until the event.
     let frame, unbrokenFrom: Double
     let port: String
     /// The bytes of a MIDI message, in hexadecimal; nil for onsets and clocks.
     let bytes: String?
     /// Whether the event can be judged: there was no lost cycle and no change of the session nearby, and
-    /// JACK's clock was within 300 us of wall-clock time. After lost cycles JACK's clock is off for seconds,
-    /// and every program that plays by this clock is as late.
+    /// JACK's clock was within 300 us of wall-clock time. After lost cycles, JACK's clock is off for
+    /// seconds, and every program that plays by this clock is late by the same time.
     let isSure: Bool
   }
 
   private let process: ChildProcess
 
-  /// Waits until the ports exist: programs with windows start slowly on a busy machine. Then waits until the
-  /// programs' session is surely older than the listener's own. `offsets`: the offset of each port, in
-  /// milliseconds.
+  /// Waits until the ports exist: programs with windows start slowly on a busy machine. Then waits until
+  /// the session of these programs is certainly older than the listener's own session. `offsets`: the
+  /// offset of each port, in milliseconds.
   convenience init(_ ports: String..., in stage: LabStage, on host: Int = 1) async throws {
     try await self.init(ports, offsets: [], in: stage, on: host)
   }

@@ -114,8 +114,8 @@ import Testing
     ]
     try await rooms.peers[1].ask("play")
     try await rooms.peers[0].wait("playing", "true")
-    // Each side estimates the other side's clock from its fastest pings. If a busy machine has let no ping
-    // pass quickly, the estimate is wrong by milliseconds until faster pings come.
+    // Each side estimates the other side's clock from its fastest pings. If a busy machine has delayed
+    // every ping so far, the estimate is wrong by milliseconds until faster pings come.
     try await Task.sleep(for: .seconds(40))
     for ear in ears { ear.say("section now") }
     try await Task.sleep(for: .seconds(20))

@@ -65,8 +65,8 @@ import Testing
       return try await ears.listen(forIntervals: 200).filter { $0.bytes == nil }
     }
     #expect(abs(clocks.interval - 60_000 / 124 / 24) < 0.05, "\(clocks.interval)")
-    // jack_midi_clock counts frames from the start on. So it keeps the start's error of half a period, and
-    // the rounding of the starting place to a tick.
+    // jack_midi_clock counts frames from the start on. Therefore it keeps the start's error of up to half
+    // a period, and the rounding of the starting position to a tick.
     #expect(abs(clocks.lateness) < 3.5, "\(clocks.lateness)")
     print("jack_midi_clock: \(clocks.lateness) ms after the beat's 24th, median of \(clocks.count)")
     try await scene.tablet.ask("stop")

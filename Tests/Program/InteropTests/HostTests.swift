@@ -114,7 +114,8 @@ import Testing
       let bar = Int64(((4 - now.phase) * 500_000).rounded()) + now.time + 2_000_000
       try await Task.sleep(for: .microseconds(bar - 60_000 - (try await PeerStatus(they.ask("clock")).time)))
       let pressed = try await PeerStatus(they.ask("clock")).time
-      // A machine that is delayed at the press, or between the press and the bar, proves nothing.
+      // If the machine was delayed at the press, or between the press and the bar, the result
+      // proves nothing.
       var moment = ContinuousClock.now
       var longestSleep = Duration.zero
       let end = moment + .microseconds(bar - pressed)

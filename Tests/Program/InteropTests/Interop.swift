@@ -10,7 +10,7 @@ enum Interop {
   /// The program with our library.
   static let ours = LabPeer.Kind.program([Lab.products + "/link-peer"])
 
-  /// The distance of two phases in beats, the short way round.
+  /// The distance of two phases in beats, by the shorter of the two ways around the quantum.
   static func distance(_ a: Double, _ b: Double, quantum: Double = 4) -> Double {
     let difference = (a - b).truncatingRemainder(dividingBy: quantum)
     let positive = difference < 0 ? difference + quantum : difference

@@ -65,8 +65,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await coder.wait("playing", "true")
     try await coder.ask("stop")
     try await scene.transport.wait("playing", "false")
-    // aalink shows only its present beat. A busy machine reads the clock after the beat, late and never
-    // early, so the best of several looks counts.
+    // aalink shows only its present beat. The test reads the beat first and then the clock. A busy
+    // machine delays the second reading, so the smallest difference of several counts.
     var best = Double.infinity
     for _ in 0..<20 {
       let shown = try await coder.ask("status")

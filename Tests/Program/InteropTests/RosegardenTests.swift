@@ -80,8 +80,9 @@ struct RosegardenTests {
     try await tablet.wait("peers", "2")
     // Start at the song's beginning, and in the middle of a beat.
     for frame in [0, 484_800] {
-      // Rosegarden's mixer is a thread of its own. On a busy machine it misses periods that JACK did not
-      // lose, and is late by these from then on. So the best of three starts counts.
+      // Rosegarden's mixer is a thread of its own. On a busy machine this thread misses periods that
+      // JACK did not lose, and from then on it is late by these periods. So the best of three starts
+      // counts.
       var behind: [Double] = []
       repeat {
         let (clicks, late, slower) = try await Interop.undisturbed(in: stage) {

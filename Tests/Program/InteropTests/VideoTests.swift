@@ -91,7 +91,8 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     try await transport.ask("stop")
     try await transport.wait("playing", "false")
     if timecode == .mtc {
-      // While the transport stands, MTC sends one message with its place; LTC is silent.
+      // While the transport is stopped, MTC sends one message with the transport's position, and
+      // LTC is silent.
       for frame in [1_920_000.0, 480_000, 3_000_960] {
         try await transport.ask("locate \(Int(frame))")
         try await arrive()

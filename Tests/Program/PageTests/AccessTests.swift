@@ -138,8 +138,8 @@ import Testing
     let visit = try await Visit()
     try await visit.ask("size 1366 768")
     try await visit.arrive()
-    // Go around once: every control of the view gets the focus with an outline, and the last one leads out
-    // again.
+    // Press Tab through the whole view: every control gets the focus with an outline, and after the last
+    // control the focus leaves the view.
     var met: [String] = []
     for _ in 0..<80 {
       try await visit.ask("press Tab")

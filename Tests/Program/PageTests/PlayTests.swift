@@ -35,7 +35,8 @@ import Testing
       try await peer.wait("tempo", "64")
       try await visit.until("seen.has(\(way == "push" ? 1 : -1))")
     }
-    // The page may not show an order yet when a bend follows it: the bend still returns to the ordered tempo.
+    // The user orders a tempo and bends before the page shows that tempo. The bend still returns to the
+    // ordered tempo.
     try await visit.ask(
       "evaluate \"document.querySelector('#double').click(), document.querySelector('#push').dispatchEvent(new PointerEvent('pointerdown', {button: 0})), 0\""
     )
@@ -205,8 +206,8 @@ import Testing
       abs((2 * (next[1] - before[1]) - (next[0] - before[0])).remainder(dividingBy: 7))
     }
     #expect(away.sorted()[away.count / 2] < 0.5, "\(sevens)")
-    // A change that is announced ahead is drawn and clicked from its bar line on: two bars of four quarters,
-    // then bars of seven eighths.
+    // A change of the meter is announced before its bar line, and drawn and clicked from the bar line on.
+    // Here two bars of four quarters come first, then bars of seven eighths.
     let session =
       "const session = new Session(); session.setTimeline([60, 0, 0, 4]); session.setMeter([7, 8]);"
     func judged(_ words: String) async throws -> String {

@@ -172,7 +172,7 @@ import Testing
         try await set(
           owner, by: press, on: visit, until: "String(tactus.state.values['\(owner)'][0]) === '\(word)'")
       }
-      // A leader would set the tempo, and without Link there is no session.
+      // Restore the value: a leader would set the tempo, and without Link there is no session.
       if owner == "lead" { try await visit.send("lead", "link") }
       if owner == "link" { try await visit.send("link", "1") }
     }

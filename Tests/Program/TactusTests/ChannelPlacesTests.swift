@@ -80,7 +80,7 @@ struct ChannelPlacesTests {
     note(cables: Set((2...100).map { "Studio/\($0)" }))
     for number in 2...UInt64(Self.limit) { offer([("Studio/Stays", 1), ("Studio/\(number)", number)]) }
     #expect(names.count == Self.limit)
-    // Number 2 came back, so number 3 has been away for longest.
+    // Number 2 came back, so number 3 has been away for the longest time.
     offer([("Studio/Stays", 1), ("Studio/2", 2)])
     offer([("Studio/Stays", 1), ("Studio/New", 100)])
     #expect(names.contains("Studio/Stays") && names.contains("Studio/2") && names.contains("Studio/New"))
@@ -139,7 +139,7 @@ struct ChannelPlacesTests {
     second += 10
     places.offer(named([("Ref/Click", 9)]), at: Micros(second * 1_000_000))
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 9])
-    // The channel comes back under its last name, and then under its first.
+    // The channel comes back under its last name, and later under its first name.
     offer([("Ref/Clack", 9)])
     places.offer(named([("Ref/Clack", 10)]), at: Micros(second * 1_000_000))
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 10])

@@ -425,7 +425,8 @@ struct ExaminingProgramTests {
     #expect(text.contains("not real time: every"), "\(text)")
     #expect(text.contains("+ Timebase: bars and beats are shown on JACK's transport"), "\(text)")
     #expect(text.contains("+ tactus: runs, controlled at OSC port 20809: \"stopped\""), "\(text)")
-    // The doctor does not count the examined tactus as a peer, but does count a second tactus.
+    // The doctor does not count the tactus that it examines as a peer, but it does count a second
+    // tactus.
     let status = try await stage.run(program, "status").output
     #expect(
       status.contains("Enabled, No Links")
@@ -461,8 +462,8 @@ struct ExaminingProgramTests {
   func `the check measures a cable, and sets the offset now and later`()
     async throws
   {
-    // jackd's own loopback is the cable: sound comes back a period later, which JACK's latencies do not
-    // contain.
+    // jackd's own loopback serves as the cable. Sound comes back a period later, and JACK's latencies
+    // do not contain this period.
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(
       stage.command([

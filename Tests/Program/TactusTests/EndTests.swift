@@ -46,7 +46,7 @@ struct EndTests {
     child.signal(SIGTERM)
     try await Task.sleep(for: pause)
     child.signal(signal)
-    // Once tactus knows that JACK does not answer, it does not wait, and the first signal is enough.
+    // When tactus knows that JACK does not answer, the first signal ends it without a wait.
     let status = await child.status()
     let state = try await state(stage)
     #expect(state.hasPrefix("T"), "\(state)")
@@ -161,8 +161,9 @@ struct EndTests {
     try await terminal.see("\nended with ")
   }
 
-  /// One time is longer than the second after which jackd drops a client. The other one is longer than the
-  /// five seconds for which jackd waits for a client that closes.
+  /// Two times for which tactus is stopped. The first is longer than the one second after which jackd
+  /// drops a client. The second is longer than the five seconds for which jackd waits for a client that
+  /// closes.
   @Test(arguments: [1.2, 5.5])
   func `a tactus that was stopped for seconds comes back to its server`(
     seconds: Double

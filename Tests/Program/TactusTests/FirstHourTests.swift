@@ -117,7 +117,8 @@ struct FirstHourTests {
     try await Task.sleep(for: .milliseconds(200))
     try await send("start")
     try await child.awaitLine(beginning: "starts in beat 3 of the bar")
-    // With stop/at, a stop waits for the bar, so that the next start does not begin in the middle of a bar.
+    // With the choice stop/at, a stop waits for the bar. The next start then does not begin in the middle
+    // of a bar.
     try await send("stop/at", "bar")
     try await send("stop")
     try await child.awaitLine(beginning: "stopped")

@@ -78,7 +78,7 @@ struct LifeCycleTests {
     try await linkhut.ask("sync on")
     try await linkhut.wait("peers", "1")
     try await Task.sleep(for: .milliseconds(1500))
-    // Two sessions that began within half a second of each other may become one only now.
+    // Two sessions that began within half a second of each other may need until now to become one.
     try await linkhut.wait("peers", "1")
     try await linkhut.ask("play")
     try await transport.wait("playing", "true")

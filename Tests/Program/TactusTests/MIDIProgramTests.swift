@@ -102,7 +102,8 @@ struct MIDIProgramTests {
     await sequencer.status()
     try await tactus.awaitLine(beginning: "MIDI clock lost; its tempo stays")
     #expect(try await linkhut.status().tempo == 133)
-    // No user has chosen the clock's tempo, so the next start must not have it.
+    // No user has chosen the clock's tempo, so tactus must not begin with that tempo at the next
+    // start.
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
     let remembered = try await stage.run(program, "config")

@@ -206,8 +206,8 @@ struct ManagedProgramTests {
       // The invalid file is left as it is, so that the user can repair it.
       #expect(try home.text(of: "sessions/song/tactus.nABCD/" + file) == text)
     }
-    // First a file stands in the place of the folder. Then there is no JACK server, which the manager is
-    // told, too.
+    // In the first case, a file stands in the place of the folder. In the second case, there is no JACK
+    // server. The manager gets both reasons.
     try home.write("", to: "sessions/song/file")
     let blocked = try manage(stage, home)
     try await blocked.awaitLine(beginning: "out: session manager")

@@ -177,7 +177,8 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
           .contains { line.contains($0) } || line.contains("includes(\(name))")
           || line.contains("test(\(name))")
       }
-      // A line may show a label and compare a word: the label's value then stands behind the `?`.
+      // A line may compare a state word and show a label. The label then stands behind the `?` of
+      // the condition.
       let before = line.split(separator: " ? ", maxSplits: 1).first ?? line
       let own =
         isLabel(before)

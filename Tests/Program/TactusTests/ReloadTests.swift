@@ -114,7 +114,8 @@ struct SignalledProgramTests {
     #expect(try await ask(stage, "launch") == "now\n")
     #expect(try await ask(stage, "link/str") == "Disabled\n")
     #expect(try await ask(stage, "click/sound") == "bell\n")
-    // These values were set by hand and on the command line, and the file's values for them did not change.
+    // These values were set by hand or on the command line. The file's values for the same keys did not
+    // change.
     #expect(try await ask(stage, "meter") == "[3, 4]\n")
     #expect(try await ask(stage, "click/subdivision") == "3\n")
     let cables = try await stage.cables(of: "tactus:click_1") { !$0.isEmpty }
@@ -127,7 +128,7 @@ struct SignalledProgramTests {
     #expect(try await ask(stage, "launch") == "now\n")
     try await signal(stage, "TERM")
     #expect(await child.status() == 0)
-    // A value that came by a reload is no choice to remember.
+    // A value that tactus got by a reload is not remembered as a choice.
     #expect((try? home.text(of: "tactus/state.json5"))?.contains("link") != true)
   }
 
@@ -150,7 +151,8 @@ struct SignalledProgramTests {
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait")
     #expect(try await ask(stage, "click/offset", "12.5") == "click/offset is 12.5 ms now\n")
-    // The choice is saved sooner than the time for which tactus waits while a fader moves.
+    // The choice is saved at once. Without the signal, tactus would wait in case a fader still
+    // moves.
     try await signal(stage, "USR1")
     try await child.awaitComplaint("your choices are saved")
     try await signal(stage, "KILL")

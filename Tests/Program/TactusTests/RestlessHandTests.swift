@@ -20,7 +20,8 @@ struct RestlessHandTests {
     try await peer.ask("enable on")
     try await peer.ask("sync on")
     let time = try await peer.wait("peers", "1").time
-    // The two programs may still be in sessions of equal age.
+    // The sessions of the two programs may be of the same age, so neither program has joined the
+    // other yet.
     try await peer.ask("tempo 300")
     try await peer.wait("tempo", "300")
     func beat() async throws -> Double { try await peer.ask("beat \(time)")["beat"]?.number ?? .nan }

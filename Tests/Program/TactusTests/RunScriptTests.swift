@@ -43,8 +43,9 @@ struct RunScriptTests {
       #expect(try await child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
       try #require(await stage.run("pkill", "-KILL", "-f", victim).status == 0)
       #expect(await child.status() == 137)
-      // The script waits for the server's end. If the script itself was killed, the test must wait instead:
-      // if the next client connects while the old server ends, libjack waits five seconds for an answer.
+      // The script waits for the server's end. If the script itself was killed, the test must wait for the
+      // server's end. Otherwise the next client may connect while the old server ends, and libjack then
+      // waits five seconds for an answer.
       var rest = try await left(on: stage)
       for _ in 0..<150 where rest != "" {
         try await Task.sleep(for: .milliseconds(100))

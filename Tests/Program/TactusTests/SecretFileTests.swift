@@ -110,7 +110,8 @@ struct SecretFileTests {
     #expect(try WebCommand.secret(in: path) == secret && mode == 0o600)
     // From now on, every tactus uses this secret.
     #expect(hasty.current() == secret)
-    // The same holds for a folder or a link to nowhere in the file's place.
+    // If a folder or a link to nowhere stands in the file's place, the secret can't be written
+    // either.
     for name in ["folder", "link"] {
       let place = scratch.path + "/" + name
       #expect((name == "folder" ? mkdir(place, 0o700) : symlink("/nowhere/at/all", place)) == 0)

@@ -21,7 +21,7 @@ struct StartedServerTests {
     }
 
     func tactus(_ options: String...) -> [String] {
-      // Remove the variable with which the lab forbids libjack to start a server.
+      // Remove the variable by which the lab keeps libjack from starting a server.
       stage.command(["env", "-u", "JACK_NO_START_SERVER", "HOME=\(home.path)", program] + options)
     }
 

@@ -242,7 +242,7 @@ struct TerminalTests {
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
     try await terminal.enter(
       "printf 'it %s\\n' waits; until [ -e \(gate.path)/open ]; do sleep 0.05; done; \(program)")
-    // Wait for this line: before it, the shell might read the key itself.
+    // Wait for this line: if the key came earlier, the shell might read it.
     try await terminal.see("it waits")
     try await terminal.type("?")
     // Wait for the terminal's echo: then the key waits to be read.

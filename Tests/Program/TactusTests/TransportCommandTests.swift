@@ -96,7 +96,7 @@ struct TransportCommandTests {
     }
     orders.tell(&announcement, of: 8, report(beat: 6), in: link)
     #expect(told() == Micros(14_000_000))
-    // JACK has got the request, and shows the start only in its next cycle.
+    // JACK has got the request for the start, but shows the start only in its next cycle.
     if isStale { orders.tell(&announcement, of: nil, report(beat: 7.8), in: link) }
     orders.tell(&announcement, of: nil, report(beat: 7.9, waitsFor: 8), in: link)
     #expect(told() == Micros(14_000_000))
@@ -170,7 +170,8 @@ struct TransportCommandTests {
     #expect(state.bars == soon)
   }
 
-  /// A locate must not make lamps flicker that go out at a stop, nor change the page's button.
+  /// Lamps that go out at a stop must not flicker at a locate, and the page's button must not
+  /// change.
   @Test
   func `a locate while rolling is not shown as a stop`() {
     var state = SurfaceState()

@@ -86,7 +86,7 @@ struct UserStateTests {
     #expect(next[.click1] == .milliseconds(7) && next[.click2] == nil)
     #expect(next[.pulse] == .milliseconds(-4) && next[.run] == nil)
     #expect(try !folder.text(of: "state.json5").contains("click-2-offset"))
-    // An offset of its own is kept, until a new offset of the click removes it.
+    // The second port's own offset is kept, until a new offset of the whole click removes it.
     _ = try run { $0.choose("click/2/offset", 50.5) }
     #expect(try start().configuration.choices.offsets[.click2] == .milliseconds(50.5))
     _ = try run { $0.choose("click/offset", 2) }
@@ -185,7 +185,7 @@ struct UserStateTests {
     _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
     let next = try start().configuration
     #expect(next.choices.syncsStartStop && next.choices.offsets[.clock] == .milliseconds(3))
-    // A choice that the user has taken back is off again.
+    // When the user has switched the choice off again, it is off at the next start, too.
     _ = try run { $0.choices.syncsStartStop = false }
     #expect(try start().configuration.choices.syncsStartStop == false)
   }

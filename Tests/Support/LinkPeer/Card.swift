@@ -22,7 +22,7 @@ final class Card: Sendable {
   struct State {
     var sent: [SendEnd] = []
     var played: (end: ReceiveEnd, delay: PlayoutDelay)?
-    /// Channels that are received but not listened to.
+    /// Channels that are received, but whose pulses are not searched for.
     var others: [ReceiveEnd] = []
     var ear = Ear()
     var isTone = false
@@ -71,7 +71,8 @@ final class Card: Sendable {
   func end() { state.withLock { $0.isOver = true } }
 
   private func run() {
-    // Like JACK's thread, ask for real-time priority, if that is allowed: a sound card does not wait.
+    // Ask for real-time priority, as JACK's thread does, if the user may have it: a real sound card
+    // does not wait.
     var urgency = sched_param()
     urgency.sched_priority = 10
     sched_setscheduler(0, SCHED_FIFO, &urgency)

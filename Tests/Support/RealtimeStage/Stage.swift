@@ -116,7 +116,7 @@ import TactusChoices
     return SoundBank(number: bank, accent: sound, beat: sound, subdivision: sound)
   }
 
-  /// A sound that is never freed: a voice may still play it.
+  /// A sound that is never freed, because a voice may still play it.
   private static func sound(of frames: Int, pitch: Int) -> Sound {
     let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: frames)
     for frame in 0..<frames { samples[frame] = frame % pitch < pitch / 2 ? 0.5 : -0.5 }

@@ -215,7 +215,8 @@ public final class ChildProcess: @unchecked Sendable {
     return ended ?? -1
   }
 
-  /// Waits until the program ends, and blocks. Only for a thread of the caller's own, or if the end is near.
+  /// Waits until the program ends, and blocks. Call it only on a thread of the caller's own, or if the
+  /// program is about to end.
   @discardableResult
   public func status() -> Int32 {
     _ = hasEnded(0)

@@ -36,8 +36,8 @@ extension Lab {
 /// the lab up, so the lab ends with the test process in any case.
 public final class LabStage: Sendable {
   private let holder: ChildProcess
-  /// A program that does the same as `tools/lab at`, without starting Python: tests start hundreds of
-  /// programs.
+  /// A program that does the same as `tools/lab at` without starting Python, which would be slow:
+  /// tests start hundreds of programs.
   private let entry: String
 
   /// - Parameter options: options of `tools/lab`, for instance `"--hosts", "2", "--wire", "loss=5%"`.

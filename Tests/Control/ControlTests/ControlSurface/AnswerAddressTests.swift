@@ -7,9 +7,9 @@ import Testing
 
 @testable import ControlSurface
 
-/// A host with several addresses. Its kernel would choose another source address for the answer than the one
-/// that the controller asked. The controller's socket is connected, so its kernel accepts only packets from
-/// the asked address.
+/// A host with several addresses. The controller sends to one of them, and the host's kernel would choose
+/// another one as the source of the answer. The controller's socket is connected, so its kernel accepts
+/// only packets from the asked address.
 @Suite("The address that answers", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct AnswerAddressTests {
   @Test(arguments: [("192.168.7.2", "10.50.0.2"), ("fd07::2", "fd50::2")])

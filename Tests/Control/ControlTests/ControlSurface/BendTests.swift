@@ -42,7 +42,8 @@ struct BendTests {
     #expect(desk.program.state.tempo == Tempo(121.37))
     #expect(abs(moved(desk, from: before) - 60) < 0.1, "\(moved(desk, from: before))")
     #expect(bends(desk).isEmpty)
-    // The hand is faster than the program's reports, so the surface works with a state that is out of date.
+    // The user's messages come faster than the program's reports, so the surface works with a state that
+    // is out of date.
     let stale = desk.program.state
     desk.forget()
     desk.program.refuses = nil
@@ -203,9 +204,9 @@ struct BendTests {
 
 @Suite("A drummer who is followed")
 struct DrummerTests {
-  /// Plays a drummer's taps while the tempo goes from `first` to `last`. For each beat, `says` lists its taps
-  /// as milliseconds off the beat; each tap is off by up to `clumsy` more. Returns the largest error after 12
-  /// beats in milliseconds, and the last estimate of the tempo.
+  /// Plays a drummer's taps while the tempo goes from `first` to `last`. For each beat, `says` lists the
+  /// taps as milliseconds off the beat. Each tap gets a random error of up to `clumsy` in addition. Returns
+  /// the largest error after 12 beats in milliseconds, and the last estimate of the tempo.
   private func play(
     from first: Double, to last: Double, beats: Int, clumsy: Double, says: (Int) -> [Double] = { _ in [0] }
   ) -> (worst: Double, tempo: Double) {

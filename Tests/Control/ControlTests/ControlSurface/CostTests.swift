@@ -112,7 +112,7 @@ struct CostTests {
     var dearest = best
     var patience = 0
     var tries = 0
-    // Search on until something costly is found: otherwise the search proves nothing.
+    // Continue the search until it finds a costly packet: otherwise the search proves nothing.
     let dear = Cost.datagram / 7
     while tries < 60 || dearest.work <= dear && tries < 600 {
       tries += 1

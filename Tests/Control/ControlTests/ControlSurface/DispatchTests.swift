@@ -55,7 +55,7 @@ struct DispatchTests {
         "OSC from 10.0.0.5:51000: /tactus/tempo: 20 to 999 BPM, not 1000",
         "OSC from 10.0.0.5:51000: /tactus/tempo: a number, 20 to 999 BPM, not \"fast\"",
       ])
-    // The port is wrong: the tablet listens at another port than it said.
+    // The tablet listens at another port than the one that it named in its subscription.
     desk.forget()
     desk.send("/tactus/subscribe", .float32(9001))
     for _ in 1...3 {
@@ -105,7 +105,7 @@ struct DispatchTests {
     #expect(lines.contains { $0.hasPrefix("OSC: sending to 10.0.0.5:9001") })
     #expect(lines.filter { $0.contains("not an OSC packet") }.count == 13)
     #expect(lines.filter { $0.contains("20 to 999 BPM") }.count == 13)
-    // Each sender gets its own errors all the same.
+    // Each sender still gets its own errors.
     #expect(desk.errors.count > 1000)
   }
 
@@ -225,7 +225,7 @@ struct DispatchTests {
     #expect(desk.program.commands.isEmpty)
     tap(&desk, after: 0.4)
     #expect(desk.program.state.tempo == Tempo(150))
-    // A new tempo follows without a pause.
+    // The user taps a new tempo without a pause.
     tap(&desk, after: 0.9)
     #expect(abs(desk.program.state.tempo.beatsPerMinute - 66.67) < 0.01)
   }

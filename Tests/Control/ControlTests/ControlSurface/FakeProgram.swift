@@ -11,7 +11,7 @@ struct FakeProgram {
   var quit = false
 
   init() {
-    // Everything is off at first, so that each change by a controller is visible.
+    // Every setting is off at first, so that each change by a controller is visible.
     state.choices.isLinkEnabled = false
     state.choices.clock.isOn = false
     state.choices.pulse.isOn = false

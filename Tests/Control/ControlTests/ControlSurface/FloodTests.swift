@@ -86,7 +86,7 @@ struct FloodTests {
   private let query = LibloCodec.encode(Message("/tactus/query", .string("*")))
   private let nonsense = LibloCodec.encode(Message("/tactus/nonsense"))
 
-  /// A machine that assigns its ports one after another comes back to the first one.
+  /// A machine that assigns its ports in order returns to its first port at the end.
   @Test(arguments: [16, 3000, 28_000, 60_000], [400, 4000])
   func `a ping on this machine waits at most 20 ms beside flooding ports`(
     ports: Int, flood: Int
@@ -169,7 +169,7 @@ struct FloodTests {
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 501)
     // A turn of the first host may already have begun, so take two packets.
     let next = [inbox.next(at: .zero), inbox.next(at: .zero)].compactMap { $0?.peer }
-    // The dropped datagram was not the first one of the crowd.
+    // The datagram that was dropped is not the crowd's first datagram.
     #expect(next == [port(1), host(5)])
   }
 
@@ -204,7 +204,7 @@ struct FloodTests {
         served[letter.trust, default: 0] += 1
       }
     }
-    // In two seconds, each level of trust gets its share.
+    // In two seconds, each level of trust gets its share of the thread's time.
     #expect((1600...1700).contains(served[.trusted] ?? 0), "\(served)")
     #expect((920...980).contains(served[.stranger] ?? 0), "\(served)")
   }

@@ -37,7 +37,8 @@ struct InboxLineTests {
     line.put(letter(1), mayGoAhead: false)
     line.put(letter(11, isKnown: true), mayGoAhead: false)
     line.put(letter(2), mayGoAhead: true)
-    // The source has a datagram that waits for its turn, so a later one does not go ahead of it.
+    // The source has a datagram that waits for its turn, so its later datagram does not go ahead of
+    // the turns.
     line.put(letter(1), mayGoAhead: true)
     #expect(order(&line) == [2, 11, 1, 1])
   }

@@ -19,7 +19,7 @@ struct PedalTests {
     var desk = desk("note 36 ch 10 = tap")
     for beat in 0..<5 {
       let tapped = Micros(2_000_000 + Int64(beat) * 480_000)
-      // The tap is fetched up to 20 ms late, each time by another delay.
+      // Each tap is fetched with a different delay of up to 20 ms.
       desk.now = tapped + Micros(Int64(beat * 7919 % 20) * 1000)
       desk.play([0x99, 36, 90], at: tapped)
       desk.play([0x89, 36, 0], at: tapped)
@@ -189,7 +189,7 @@ struct PedalTests {
       ),
       ("note 1 = meter 4 5", "meter: 5 is no unit; 1, 2, 4, 8, 16 or 32"),
       ("note 1 = click/pattern Xx.", nil),
-      // Whether these can be obeyed is known only when the key is pressed.
+      // Whether tactus can obey these commands is known only when the key is pressed.
       ("note 1 = tempo/nudge 5", nil), ("note 1 = locate 3", nil), ("cc 1 = click/sound 0..3", nil),
     ] as [(String, String?)])
   func `arguments that a row never accepts are refused before the press`(

@@ -148,7 +148,7 @@ struct RealClientTests {
     let scratch = try ScratchFolder()
     let script = try scratch.write(
       String(try #require(code)).replacing("20809", with: "\(studio.port)"), to: "subscriber.scd")
-    // sclang contains a browser, which needs a display, and permission to run as root.
+    // sclang contains a web browser. The browser needs a display, and permission to run as root.
     let sclang = [
       "env", "QT_QPA_PLATFORM=offscreen", "QTWEBENGINE_DISABLE_SANDBOX=1", "HOME=\(scratch.path)", "sclang",
       "-D",
@@ -159,8 +159,8 @@ struct RealClientTests {
       $0.timeline = Timeline(tempo: Tempo(128), beatOrigin: .zero, timeOrigin: Clocks.read().host)
     }
     var said: [String] = []
-    // The client may subscribe in any beat. While nothing rolls the bar stays 1, so its beat 2 comes again
-    // and again.
+    // The client may subscribe at any beat. While the transport is stopped, the bar stays 1, so beat 2 of
+    // bar 1 comes again and again.
     while said.last?.contains("bar 1, beat 2") != true, let line = try subscriber.line() { said.append(line) }
     #expect(said.contains { $0.hasPrefix("128.0") && $0.contains(" BPM, session beat ") }, "\(said)")
     #expect(said.last?.contains("bar 1, beat 2") == true)

@@ -128,7 +128,7 @@ struct RoomTests {
     #expect(!desk.machine.subscribers.contains { !$0.hears })
     desk.wait(65)
     desk.forget()
-    // All controllers but one answer.
+    // All controllers except one answer.
     subscribe(Self.display, proves: true, in: &desk)
     for number in 0..<16 where number != 5 { prove(Self.peer(100 + UInt32(number)), in: &desk) }
     #expect(!desk.machine.subscribers.contains { $0.target == Self.display })
@@ -173,7 +173,7 @@ struct RoomTests {
     for number in 0..<UInt32(SurfaceLimits.sources) {
       #expect(may(host(number), 100, at: now))
     }
-    // Use up the limit that all other sources share.
+    // Use up the limit that all unremembered sources share.
     #expect(may(host(5000), whole, at: now))
     #expect(!may(host(5001), 60, at: now))
     #expect(may(host(5002), 20_000, at: now, isReserved: true))

@@ -92,7 +92,7 @@ struct SetListTests {
     #expect(
       desk.program.state.lists.outputs[0].settings.clock?.plays == true
         && desk.told("set/coming").last == [.string("")])
-    // The message is computed with the tempo and the meter that precede it in the song.
+    // The message is computed with the tempo and the meter that stand before it in the song's text.
     #expect(desk.outward.map(\.message) == [Message("/load", .float32(70), .int32(3))])
     desk.forget()
     desk.play([0x90, 40, 1])
@@ -194,7 +194,7 @@ struct SetListTests {
     #expect(
       desk.program.state.lists.outputs[0].settings.clock?.plays == false
         && desk.program.state.tempo != Tempo(140))
-    // A clock that played before the song was requested keeps playing.
+    // A clock that already played when the song was requested keeps playing.
     desk.program.state.lists.outputs[0].settings.clock?.plays = true
     desk.update { $0.lists.songs = try! Self.songs.map { try SetSong($0) } }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))

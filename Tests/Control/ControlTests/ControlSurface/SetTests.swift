@@ -25,7 +25,7 @@ struct SetTests {
     press("/tactus/link/toggle")
     #expect(try tablet.receive("/tactus/link/str") == "/tactus/link/str s:Enabled")
 
-    // Exact taps would travel in bundles with timetags. These are only as exact as this machine is.
+    // TouchOSC sends these taps without timetags, so they are only as exact as this machine.
     for _ in 1...5 {
       press("/tactus/tempo/tap")
       usleep(400_000)

@@ -65,7 +65,7 @@ struct TimeTests {
     desk.wait(1)
     for _ in 1...128 { wait(&desk, Desk.local) }
     #expect(desk.errors.isEmpty && desk.machine.agenda.count == 256)
-    // The same holds if the stranger has two addresses.
+    // The limit also holds if the stranger has two addresses.
     desk = Desk()
     for _ in 1...300 {
       wait(&desk, stranger(1))
@@ -96,7 +96,7 @@ struct TimeTests {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: 10), Message("/tactus/click", .float32(1))))
     desk.wait(1)
-    // The wall clock jumps ahead by 8 s; Link's does not.
+    // The wall clock jumps ahead by 8 s, but Link's clock does not.
     let stepped = Clocks(
       host: desk.now, unixSeconds: Desk.epoch + desk.now.count / 1_000_000 + 10, nanoseconds: 0)
     desk.machine.tick(clocks: stepped)
@@ -281,7 +281,8 @@ struct TimeTests {
     desk.forget()
     desk.send("/tactus/meter", .int32(7), .int32(8))
     desk.wait(0.1)
-    // Before the bar line, `song` has both meters: receivers change at the line, and not earlier.
+    // Before the bar line, the message `song` has both meters. Receivers change to the new meter at
+    // the bar line, and not earlier.
     let origin = Argument.float64(line - (line / 4) * 3.5)
     #expect(
       desk.told("song").last == [

@@ -49,7 +49,7 @@ struct TrustTests {
     // Send a choice that tactus does not remember: a remembered one would cause another notice.
     for _ in 1...20 { desk.send("/tactus/jack/timebase", .int32(1), from: peer) }
     #expect(desk.orders.isEmpty != isObeyed)
-    // The twenty messages cause only one notice.
+    // The twenty refused messages cause only one notice.
     #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.address, areNamed: allowed != nil)]))
   }
 
@@ -197,7 +197,7 @@ struct TrustTests {
     func bytes() -> Int {
       desk.datagrams.filter { $0.to.address == tablet.address }.reduce(0) { $0 + $1.bytes.count }
     }
-    // After one forged packet, music plays for an hour.
+    // One forged packet arrives, and then music plays for an hour.
     desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
     for count in 1...360 {
       desk.update { $0.link.peers = count }
@@ -205,7 +205,7 @@ struct TrustTests {
     }
     #expect((10_000...80_000).contains(bytes()), "\(bytes())")
     #expect(desk.notices.filter { $0 == .unproven(tablet) }.count == 1)
-    // Even a controller that only renews its subscription gets the final values.
+    // A controller that only renews its subscription gets the final values, too.
     desk.forget()
     for _ in 1...60 {
       desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
@@ -321,7 +321,8 @@ struct TrustTests {
     desk.send("/tactus/tempo", .float32(120.1))
     desk.wait(1)
     #expect(desk.program.commands.isEmpty && desk.errors.isEmpty)
-    // The same tempo does count while another tempo is on its way to the session.
+    // If another tempo is already on its way to the session, the returned tempo does count as a new
+    // one.
     desk.send("/tactus/tempo", .float32(140))
     desk.send("/tactus/tempo", .float32(120.1))
     desk.wait(1)

@@ -8,8 +8,8 @@ import Testing
 
 @testable import ControlSurface
 
-/// A machine in two networks, a stage's and a venue's. Some packets in one network have addresses of the
-/// other.
+/// A machine in two networks, the stage's and the venue's. Some packets in one network have source
+/// addresses of the other network.
 @Suite("The way of a packet")
 struct WayTests {
   static let lo: UInt32 = 1, stage: UInt32 = 2, venue: UInt32 = 3, second: UInt32 = 4

@@ -94,7 +94,7 @@ func `without an answer, or after a refusal, tactus runs alone`() {
   silent.client.tick(at: Micros(5_000_000))
   silent.client.tick(at: Micros(6_000_000))
   #expect(silent.outputs() == [.alone(reason: "the session manager does not answer")])
-  // This comes too late: a JACK client with another name exists by now.
+  // This `open` comes too late: a JACK client with another name exists by now.
   silent.receive("/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(""))
   silent.receive("/nsm/client/open", .string("/a/b"), .string("b"), .string("c"))
   silent.receive("/nsm/client/save")

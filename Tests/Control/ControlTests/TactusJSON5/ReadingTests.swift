@@ -234,7 +234,7 @@ private func text(_ chance: inout Dice) -> String {
       let document = try JSON5.read(bytes)
       #expect((1...lines).contains(document.line))
     } catch {
-      // U+2028 ends a line in ECMAScript, but not in a person's editor.
+      // U+2028 ends a line in ECMAScript, but not in a text editor.
       #expect((1...lines).contains(error.line), "round \(round): \(error)")
       #expect(!error.text.isEmpty && !error.text.contains("\n"))
     }

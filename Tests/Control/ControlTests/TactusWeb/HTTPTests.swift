@@ -229,7 +229,7 @@ struct HTTPTests {
       callers.append(try Caller(port, from: .v4(0x7f00_0001 + UInt32(number % 4))))
       if number != 5 { #expect(ask(number)) }
     }
-    // Wait until the silent connection 5 no longer has the highest priority.
+    // Wait until connection 5, which is silent, no longer has the highest priority.
     usleep(UInt32(WebLimits.grace.count))
     callers.append(try Caller(port, from: .v4(0x7f00_0009)))
     #expect(ask(WebLimits.connections))
@@ -262,7 +262,7 @@ struct HTTPTests {
     let lines = Set(reader.output.split(separator: "\n").map(String.init))
     for row in Table.standard.rows where row.kind != .verb && row.kind != .answer {
       let node = "node /tactus/\(row.path) \(row.typeTags)"
-      // A list has as many types as it has values at this moment.
+      // A list row has one type for each value that it has at this moment.
       let isThere = row.each.isEmpty ? lines.contains(node) : lines.contains { $0.hasPrefix(node) }
       #expect(isThere, "\(row.path)")
     }

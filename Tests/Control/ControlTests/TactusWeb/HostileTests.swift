@@ -242,7 +242,7 @@ struct HostileTests {
     let after = studio.web.counters
     let cost = Double(after.microseconds - before.microseconds)
     #expect(after.requests > before.requests + 3 && after.received > before.received + 100)
-    // Add the burst that the budget allows at once.
+    // Add the amount that the budget allows at once.
     #expect(cost < elapsed / 10 + 100_000, "\(cost / elapsed) of a core")
     #expect(try honest.isServed())
   }
@@ -263,7 +263,8 @@ struct HostileTests {
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
   func `a flood from many addresses does not silence a paired phone`() throws {
     let unheard = try Neighbours.visit { studio in
-      // Opens floods from these addresses, so that the phone comes between earlier and later attackers.
+      // Opens floods from these addresses. The phone comes after some of the attackers and before the
+      // others.
       func strangers(_ addresses: some Sequence<Address>) throws -> [Flood] {
         try addresses.map {
           .ofNonsense(try Phone(studio.port, isPaired: false, from: $0, to: Neighbours.tactus))

@@ -14,7 +14,7 @@ struct KnowingTests {
   private func share(of floods: [HostileTests.Flood], at studio: PageStudio) -> Double {
     let before = studio.web.counters.microseconds
     let elapsed = HostileTests.Flood.threeSeconds(of: floods)
-    // Leave out the burst that the budget allows at once.
+    // Subtract the amount that the budget allows at once.
     return (Double(studio.web.counters.microseconds - before) - 100_000) / elapsed
   }
 

@@ -20,8 +20,8 @@ struct StampedeTests {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     let (answered, overdrawn) = try Neighbours.visit { studio in
       Stampede.run(from: Neighbours.theirs[1], studio.port) {
-        // This is long enough for a slow test machine, and too short if the phone has to wait behind the
-        // whole crowd for each of its requests.
+        // The limit is long enough for a slow test machine. It is too short if each request of the phone
+        // has to wait behind the whole crowd.
         let end = ContinuousClock.now + .seconds(60)
         var answered = 0
         while answered < 30, ContinuousClock.now < end {

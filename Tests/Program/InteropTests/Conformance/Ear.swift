@@ -12,7 +12,8 @@ struct Onset {
   /// distance from the nearest beat, in microseconds.
   let beat: Double
   let error: Double
-  /// Whether the click can be judged: not in the cycle after a lost one, and with no tempo change nearby.
+  /// Whether the click can be judged: it is not in the cycle after a lost cycle, and the tempo does not
+  /// change nearby.
   let isSure: Bool
 
   init?(_ fields: [String: FlatJSON]) {
@@ -47,7 +48,8 @@ final class Ear {
 
   func tell(_ line: String) { process.send(line) }
 
-  /// Waits until this listener has `count` peers in its session. Until then its beat is its own.
+  /// Waits until this listener has `count` peers in its session. Until then, the listener has a
+  /// session of its own, and its beat means nothing.
   func seesPeers(_ count: Int) async throws -> Bool {
     for _ in 0..<80 {
       tell("peers")
@@ -118,7 +120,8 @@ struct EarPair {
     try await meanwhile()
     let rest = Duration.milliseconds(Int(seconds * 1000)) - started.duration(to: .now)
     if rest > .zero { try await Task.sleep(for: rest) }
-    // A report leaves out the last quarter of a second, because it is not known yet whether that was steady.
+    // A report leaves out the last quarter of a second, because the listener does not know yet whether that
+    // time was steady.
     var onsets: [Onset] = []
     var isWhole = true
     for ear in all {

@@ -28,7 +28,8 @@ struct Heard {
     }
   }
 
-  /// Those distances between our successive clicks, in the reference's beats, that differ from one beat.
+  /// The distances between our successive clicks, in beats of the reference peer; only those that differ
+  /// from one beat.
   var gaps: [Double] {
     zip(ours, ours.dropFirst()).filter { $0.isSure && $1.isSure }.map { $1.beat - $0.beat }
       .filter { abs($0 - 1) > 0.25 }
@@ -79,8 +80,9 @@ extension Conformance {
     }
   }
 
-  /// Expects that both programs are in time with each other, and ours with the reference peer. LinkHut alone
-  /// is blamed if lost cycles disturb it in most stretches, and our program never was off.
+  /// Expects that both programs are in time with each other, and ours with the reference peer. If lost
+  /// cycles disturb LinkHut in most stretches of time and our program was never off, only LinkHut is
+  /// blamed.
   func expectInSync(_ ears: EarPair, tempo: Double, _ what: String) async throws {
     var said = ""
     var stretchesOfLinkHut = 0

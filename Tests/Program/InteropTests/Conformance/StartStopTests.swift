@@ -114,7 +114,7 @@ extension Conformance {
         heard = try await receiveStart(ears) {
           app.touch("start")
         } backForAnotherTry: {
-          // Stop only the app: the plan has no common stop at this step, so LinkHut continues.
+          // Stop only the app and let LinkHut continue: at this step, the plan does not stop both.
           app.touch("startstop F")
           app.touch("stop")
           app.touch("rewind")

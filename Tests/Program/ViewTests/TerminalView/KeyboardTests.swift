@@ -166,7 +166,7 @@ struct KeyboardTests {
         if row.viewAction == nil { #expect(KeyBinding(binding.description) == binding) }
       }
     }
-    // A row with a typing error would have fewer keys than this.
+    // If a row of the list had a typing error, there would be fewer keys than this.
     #expect(keys.count == 39)
   }
 
@@ -211,7 +211,7 @@ struct KeyboardTests {
     #expect(desk.keyboard.page == .playing)
     desk.press(.character("1"))
     #expect(desk.commands.last == .tempo(Tempo(128)) && desk.keyboard.typed(at: desk.now) == nil)
-    // After another digit, a bound digit key types its digit.
+    // After another digit, a key that is bound to a command and is a digit types its digit.
     desk.press(.character("9"))
     desk.press(.character("1"))
     #expect(desk.keyboard.typed(at: desk.now)?.text == "91")
@@ -281,7 +281,7 @@ struct KeyboardTests {
     #expect((typed == nil) == (tempo != nil))
     guard let typed else { return }
     #expect(typed.objection?.hasPrefix("tempo: 20 to 999 BPM, not ") == true)
-    // The user can correct the text, which removes the objection.
+    // The user corrects the typed text, and the reason for the refusal disappears.
     desk.press(.backspace)
     #expect(desk.keyboard.typed(at: desk.now)?.objection == nil)
     desk.press(.escape)

@@ -27,7 +27,7 @@ struct PictureTests {
       "Ableton Link", "Enabled", "1 Link", "sync on", "rolling", "bar, count-in 2", "always",
       "192.168.7.5:20809", "back on JACK server", "OSC", "Link leads",
     ] {
-      // A sentence of the small layout is a label and a value in the large layout.
+      // The small layout shows as a sentence what the large layout shows as a label and a value.
       let parts =
         columns < 76 ? [words] : words.split(separator: " ").map(String.init).filter { $0 != "leads" }
       for part in parts {

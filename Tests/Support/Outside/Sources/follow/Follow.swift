@@ -8,7 +8,7 @@ import Link
 @main
 enum Follow {
   static func main() async throws {
-    // An interface that is not there: nothing is sent.
+    // Name an interface that does not exist, so that nothing is sent.
     try await withLink(Link.Configuration(tempo: 120, interfaces: ["nowhere0"])) { link in
       let shown = Task { [updates = link.updates()] in await show(updates) }
       link.update { state, now in state.setTempo(480, at: now) }
@@ -37,7 +37,8 @@ func onEachBeat(
       let state = link.capture()
       let now = Link.now
       let beat = state.beat(at: now, quantum: quantum)
-      // A program that joins a session takes its beat over: then the next beat is another.
+      // A program that joins a session takes over the session's beat. The next beat then comes at
+      // another time.
       let wanted = next.flatMap { abs($0 - beat) < 1.5 ? $0 : nil } ?? beat.rounded(.up)
       next = wanted
       let time = state.time(atBeat: wanted, quantum: quantum)

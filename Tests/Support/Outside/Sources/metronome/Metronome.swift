@@ -39,7 +39,8 @@ func play(_ link: Link, device: String, seconds: Int) throws -> Int {
     var waiting: snd_pcm_sframes_t = 0
     snd_pcm_delay(card, &waiting)
     let measured = Link.now.advanced(frames: waiting, sampleRate: 48_000)
-    // The card plays evenly, and we do not wake up evenly: a sixteenth of the difference counts.
+    // The card plays evenly, but this program does not wake up evenly. Therefore only a sixteenth
+    // of each difference is corrected.
     let expected = heard?.advanced(frames: samples.count, sampleRate: 48_000) ?? measured
     let difference = measured.microseconds - expected.microseconds
     let begin = abs(difference) > 10_000 ? measured : expected.advanced(microseconds: difference / 16)

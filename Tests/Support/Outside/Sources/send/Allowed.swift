@@ -49,7 +49,8 @@ struct Allowed: ~Copyable {
     played.skip(frames: 64, left: buffer, right: nil)
   }
 
-  /// The buffer is a member beside the ends, so they get it as a pointer.
+  /// The buffer is a stored property of the same value as the two ends, so the ends get it as a
+  /// pointer.
   @_noLocks @_noAllocation
   mutating func play() {
     guard let left = buffer.baseAddress else { return }
