@@ -14,11 +14,11 @@ package struct AddressPattern {
   private enum Step {
     case literal(UInt8)
     case oneOf(Characters)
-    /// `*`: any number of characters within one part of the address, or none.
+    /// `*`, which stands for any number of characters within one part of the address, or none.
     case run
-    /// The first slash of `//`: any number of parts of the address, or none.
+    /// The first slash of `//`, which stands for any number of the address's parts, or none.
     case depth
-    /// Characters within the parts of the address that `//` skips.
+    /// Skips the characters of the parts for which `//` stands.
     case parts
     /// `{`, with the places at which its choices begin. After each choice, a `jump` leads to the place after
     /// `}`.

@@ -23,8 +23,8 @@ protocol HTTPAnswering: AnyObject {
   /// Returns the refusal of a request before its body is read; nil: the body may be read. Only
   /// `POST` may have a body.
   func refusal(_ request: Request, from visitor: Connection) -> Response?
-  /// Whether to answer now: the visitor's host has budget left, and the answer is ready. Otherwise the
-  /// request waits.
+  /// Whether to answer the request now: the visitor's host has budget left, and the answer is ready.
+  /// If not, the request waits.
   func mayAsk(_ request: Request, from visitor: Connection) -> Bool
   func answer(_ request: Request, body: [UInt8], from visitor: Connection) -> Response
   /// Called when the connection has become a WebSocket; `early` holds bytes that it has sent already.
@@ -80,7 +80,8 @@ final class HTTPServer {
 
   func run() {
     _ = MHD_run(daemon)
-    // The library has closed these connections, which it could not serve. It calls no callback for them.
+    // The connections that the library has closed because it could not serve them. For these it calls no
+    // callback.
     let refused = arriving.values
     arriving = [:]
     for visitor in refused { answerer.gone(visitor) }

@@ -43,7 +43,8 @@ extension ServerDescription {
 }
 
 extension JACKError {
-  /// Advice to append to a description that does not say what the user can do; may be empty.
+  /// Advice for the user, to append to an error's description that has none; empty: there is no
+  /// advice.
   var advice: String {
     switch self {
     case .noServer where PipeWireLibrary.advice != nil: "; " + (PipeWireLibrary.advice ?? "")

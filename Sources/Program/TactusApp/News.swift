@@ -98,7 +98,7 @@ struct StudioNews {
     lines += jackLines(sight)
     let losesMore = sight.lostMIDI > before.lostMIDI
     if losesMore, !losesMIDI {
-      lines.append("MIDI messages are lost: more come in or go out than can be kept")
+      lines.append("MIDI messages are lost: too many come in or go out at once")
     }
     losesMIDI = losesMore
     if let line = line(sight.midiClock) { lines.append(line) }

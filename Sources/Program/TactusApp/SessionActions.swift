@@ -12,7 +12,7 @@ import TactusChoices
 /// the audio thread, and the audio thread's proposals go to the session.
 final class SessionActions: SessionObserver {
   private let exchange: AudioExchange
-  /// The last published state, with the proposals since then applied.
+  /// The session's state as last published, changed by the proposals that came after it.
   private let state: Mutex<SessionState>
   private let dictated = Mutex(Tempo?.none)
 

@@ -21,7 +21,7 @@ extension SinkChoice {
     switch reason {
     case .named: "jack/sink says so"
     case .click(let port): "\(port.prefix(40)) plays there"
-    case .programs: "JACK programs play there, and tactus's click is connected nowhere"
+    case .programs: "JACK programs play there; the click of tactus is not connected"
     case .kept: "kept from the start until the transport stops"
     case .nobody: "no JACK program plays, so all count"
     }

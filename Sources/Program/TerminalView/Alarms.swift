@@ -57,8 +57,8 @@ extension Facts {
     return "\(signed(state.readings.launchErrorMilliseconds, places: 2)) ms from its beat"
   }
 
-  /// The jitter: how far recent clocks or pulses were from their exact times at most. Empty if that is within
-  /// a frame, the finest step that JACK allows. The value is a multiple of 10.
+  /// The jitter: the largest distance of recent clocks or pulses from their exact times. Empty if the
+  /// jitter is at most a frame, the finest step that JACK allows. The value is a multiple of 10.
   func jitter(_ port: Port, _ glyphs: Glyphs) -> String {
     let micros = state.readings.jitterMicros[port]
     let isUsual = micros <= 1e6 / Double(max(1, state.jack.sampleRate)) + 5

@@ -8,7 +8,7 @@ import Testing
   /// single joins suffer from a busy machine. It adds rounds until our median is as good, or until the
   /// number of rounds reaches its limit.
   @Test(arguments: [1, 2])
-  func `our beat agrees with a reference peer as well as two references do`(hosts: Int) async throws {
+  func `our beat agrees with a reference peer as well as two of these agree`(hosts: Int) async throws {
     let stage = try await hosts == 1 ? LabStage("--no-server") : LabStage("--hosts", "2", "--no-server")
     let founder = try LabPeer(.reference, in: stage, on: 1)
     let theirs = try LabPeer(.reference, in: stage, on: hosts)

@@ -93,7 +93,7 @@ import Testing
     #expect(abs(try await far.distance(2, 3)) < 5)
   }
 
-  @Test func `in a VPN rooms meet without a key, and not with one that has a key`() async throws {
+  @Test func `in a VPN rooms join without a key, but not with a room that has one`() async throws {
     let far = try await FarStage(hosts: 3)
     try await far.open(1, "--link-accept=10.77.0.1", key: nil)
     try await far.open(2, "--link-to=10.77.0.1", key: nil)

@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(arguments: Lab.hasPipeWire ? [[], ["--pipewire"]] : [[]])
-  func `tempo changes and peers that come and go relocate nothing`(server: [String]) async throws {
+  func `changes of tempo or of peers never move the transport's position`(server: [String]) async throws {
     let stage = try await server.isEmpty ? LabStage() : LabStage(server[0])
     let they = try LabPeer(.reference, in: stage)
     let guest = try LabPeer(.reference, in: stage)

@@ -5,7 +5,7 @@ import Testing
 
 /// Rows that come and go by name: the peers' channels, and the user's own outputs.
 @Suite struct NamedTests {
-  @Test func `a channel of a peer is seen, taken, delayed and left from the page`() async throws {
+  @Test func `the page shows, receives, delays and leaves a peer's channel`() async throws {
     let visit = try await Visit("--link-audio", "--name", "here")
     let other = try ChildProcess(
       visit.stage.command([Visit.program, "--link-audio", "--name", "there", "--send=Drums", "--no-tui"]))
@@ -37,7 +37,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a wildcard that took channels is left as a whole, as the page says`() async throws {
+  @Test func `channels received by one wildcard are left together, as the page says`() async throws {
     let visit = try await Visit("--link-audio", "--name", "here", "--receive=*/*")
     let other = try ChildProcess(
       visit.stage.command([Visit.program, "--link-audio", "--name", "there", "--send=Drums", "--no-tui"]))

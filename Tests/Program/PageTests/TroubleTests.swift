@@ -73,8 +73,8 @@ import Testing
     try await visit.show("sound")
     try await visit.ask("click #phone-click")
     try await visit.ask("evaluate \"\(renewed)\"")
-    // The message is visible only for some seconds, and a busy machine may still be starting, so record
-    // messages.
+    // Record the messages: this message is visible only for some seconds, and on a busy machine the
+    // test may look too late.
     try await visit.ask(
       "evaluate \"globalThis.toasted = '', new MutationObserver(() => toasted += document.querySelector('#toasts').textContent).observe(document.querySelector('#toasts'), {childList: true}), 0\""
     )

@@ -64,7 +64,7 @@ struct ChannelNewsTests {
       ])
   }
 
-  @Test func `what finds no place is said beside the many names of a big set`() {
+  @Test func `channels without a place are reported beside a big set's many names`() {
     var presence = ChannelPresence()
     let names = (1...60).map { (name: "Live/\($0)", isThere: true) }
     #expect(presence.lines(names, at: Micros(1_000_000)).count == 32)

@@ -60,7 +60,7 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func `ports change with offers and wanted channels, not with repetitions`() {
+  mutating func `ports change only if the offered or the wanted channels change`() {
     want("*/*")
     let before = places.changes
     for _ in 0..<50 { want("*/*") }
@@ -148,7 +148,7 @@ struct ChannelPlacesTests {
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 11])
   }
 
-  @Test mutating func `a crashed peer that is back takes its cabled place`() {
+  @Test mutating func `a crashed peer that returns gets its place with a cable back`() {
     want("*/*")
     offer([("Ref/Click", 1)])
     note(cables: ["Ref/Click"])

@@ -173,7 +173,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `an address that OSC lacks is a fault, OSCQuery's own is none`() {
+  func `a missing address of OSC is a fault, one of OSCQuery alone is none`() {
     func told(_ missing: String...) -> [Finding] {
       let reach = OSCReach(open: ["127.0.0.1:20809"], missing: missing, query: "http://127.0.0.1:8080/")
       var state = SurfaceState()

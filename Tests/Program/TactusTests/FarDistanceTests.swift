@@ -10,7 +10,7 @@ struct FarDistanceTests {
   private static let three = Meter(beatsPerBar: 3)
 
   @Test(arguments: [("4beats", 4.0), ("1beat", 1), ("2bars", 6), ("1bar", 3), ("0", 0), ("64bars", 192)])
-  func `whole beats and bars are distances between rooms`(text: String, beats: Double) throws {
+  func `a distance between rooms is whole beats or whole bars`(text: String, beats: Double) throws {
     let distance = try FarDistance([.text(text)])
     #expect(distance.beats(in: Self.three) == Beats(beats))
     #expect(try FarDistance([.text(distance.word)]).beats(in: Self.three) == Beats(beats))

@@ -56,8 +56,9 @@ struct InstallTests {
     #expect(again.status == 1 && again.errors.contains("nothing of tactus is installed"))
   }
 
-  /// The git tree has its root either above the sources, as in an AUR clone in which makepkg unpacks them, or
-  /// at the sources, with nothing tracked yet.
+  /// Two cases. In the first, the root of the git tree is above the sources, as in an AUR clone in which
+  /// makepkg unpacks the sources. In the second, the root is the folder of the sources, and git tracks no
+  /// file yet.
   @Test(arguments: ["clone", "clone/src/tactus"])
   func `sessions that git does not track are installed, too`(tree top: String) async throws {
     let scratch = try ScratchFolder()

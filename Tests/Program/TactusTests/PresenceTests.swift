@@ -28,14 +28,14 @@ struct PresenceTests {
   private let noServer = Presence.ActivitySignals(isConnected: nil)
 
   @Test
-  func `with always, tactus always wants the network`() {
+  func `with --life=always, tactus always wants to be on the network`() {
     for signs in allSigns + [noServer] {
       #expect(judgements(.always, (0, signs), (3600, signs)) == [true, true])
     }
   }
 
   @Test
-  func `with auto, each single reason keeps Link on the network at once`() {
+  func `with --life=auto, each single reason keeps Link on the network`() {
     for signs in allSigns {
       let isReason = signs.isForeground || signs.isMoving || signs.syncsStartStop || signs.isConnected == true
       #expect(judgements(.auto, (0, signs), (3600, signs)) == [isReason, isReason], "\(signs)")

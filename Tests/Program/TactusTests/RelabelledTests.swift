@@ -88,7 +88,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test(arguments: states.indices)
-  func `a remote view restores the same state from other labels`(number: Int) {
+  func `a remote view restores the same state if labels have other words`(number: Int) {
     let (plain, other) = told(number)
     var state = other.state
     // These texts are shown unchanged, and no program reads them.

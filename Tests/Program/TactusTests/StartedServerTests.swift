@@ -41,7 +41,7 @@ struct StartedServerTests {
   private static let dummy = "/usr/bin/jackd --no-realtime -d dummy -r 44100 -p 512"
 
   @Test
-  func `a missing server is started as ~/.jackdrc says, and ends with us`()
+  func `a missing server is started as ~/.jackdrc says, and ends with tactus`()
     async throws
   {
     let user = try await User(Self.dummy)

@@ -119,7 +119,7 @@ struct TransportCommandTests {
     #expect(link.captureAppState().startStop.time == Micros(14_000_000))
   }
 
-  @Test func `after a start that was called off, the next one is announced`() {
+  @Test func `after a cancelled start, peers learn of the next start`() {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
     let orders = TransportCommands()

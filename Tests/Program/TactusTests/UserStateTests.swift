@@ -74,7 +74,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a port without an own offset follows its partner, also later`() throws {
+  func `a port without an offset of its own has its partner's, also later`() throws {
     try folder.write("{'click-offset': 20, 'pulse-offset': 3}", to: "config.json5")
     _ = try run { state in
       state.choose("click/offset", 7)
@@ -151,7 +151,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a dictated tempo is not remembered, the chosen one before it is`() throws {
+  func `the tempo chosen by hand is remembered, not one that a leader set`() throws {
     _ = try run { state in
       state.timeline.tempo = Tempo(494)
       state.chosenTempo = Tempo(120)

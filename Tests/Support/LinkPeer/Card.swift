@@ -50,7 +50,8 @@ final class Card: Sendable {
 
   func playBeside(_ ends: [ReceiveEnd]) { state.withLock { $0.others = ends } }
 
-  /// For the pulses since the last call, how far they were from the beat, with the delay added, in frames.
+  /// How far each pulse since the last call was from the beat, in frames. The delay of the channel is
+  /// added to the beat.
   func takeHeard() -> [Double] {
     state.withLock { state in
       defer { state.ear.heard.removeAll() }

@@ -11,7 +11,7 @@ struct Wires {
   private var received: [ReceiveLane] = []
   private var number: UInt64 = 0
 
-  /// Replaces the lanes and ports, or only the lanes behind the same ports.
+  /// Replaces the lanes together with their ports, or replaces only the lanes and keeps the ports.
   mutating func change(on host: JACKHost, _ dice: inout Dice) {
     sent = (0..<dice.draw(below: 4)).map { SendLane(channels: 1 + $0 % 2) }
     received = (0..<dice.draw(below: 4)).map { _ in ReceiveLane() }

@@ -2,8 +2,9 @@
 import Glibc
 import Synchronization
 
-/// A network namespace inside this process. On Linux each thread has a namespace, which the threads that it
-/// creates inherit. So tests can run side by side without becoming each other's peers, and may pull cables.
+/// A network namespace inside this process. On Linux each thread has a network namespace, which the
+/// thread's new threads inherit. So tests can run side by side without becoming each other's peers, and may
+/// pull cables.
 public final class PrivateNetwork: Sendable {
   public struct Failure: Error {
     public var call: String

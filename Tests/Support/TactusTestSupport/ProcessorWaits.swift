@@ -33,8 +33,8 @@ public final class ProcessorWaits: Sendable {
 
   deinit { watch.withLock { $0?.cancel() } }
 
-  /// The microseconds of waiting between two times, rather too many than too few; nil: nothing was recorded
-  /// then.
+  /// The microseconds of waiting between two times, as an upper limit: the counts were read a little
+  /// outside these times. nil: no counts were read around them.
   public func waited(from begin: Double, to end: Double) -> Double? {
     looks.withLock { looks in
       guard let before = looks.last(where: { $0.ended <= begin }),

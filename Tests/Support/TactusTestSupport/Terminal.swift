@@ -14,7 +14,8 @@ public final class Terminal: Sendable {
     in stage: LabStage, columns: Int, rows: Int, environment: [String] = ["LC_ALL=C.UTF-8"]
   ) async throws {
     socket = "/tmp/tactus-terminal-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-    // From here on the lab's tools are not needed: tmux's socket is a path, which works from any network.
+    // After this, use tmux without the lab's tools: tmux's socket is a path, which can be reached from
+    // any network namespace.
     let done = try await ChildProcess.run(
       stage.command(
         ["env", "-u", "TMUX", "LC_ALL=C.UTF-8", "tmux", "-u", "-S", socket, "-f", "/dev/null"]

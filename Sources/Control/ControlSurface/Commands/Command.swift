@@ -19,8 +19,8 @@ public enum Command: Hashable, Sendable {
   case rolling(Bool)
 
   case tempo(Tempo)
-  /// Changes the session's tempo while the user holds a bend; at the end the tempo returns to `below`, the
-  /// tempo without the bend.
+  /// Changes the session's tempo while the user holds a bend. When the bend ends, the tempo returns to
+  /// `below`, the tempo without the bend.
   case bentTempo(Tempo, below: Tempo)
   /// Moves our outputs ahead of the session or behind it, by hand.
   case bend(BendSettings)

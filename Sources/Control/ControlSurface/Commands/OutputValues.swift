@@ -4,7 +4,7 @@ public import TactusChoices
 
 // Text forms of values that only the user's own outputs have.
 
-/// A clock's rate, written as a part or a multiple of 24 clocks a beat.
+/// A clock's rate, written as a factor of 24 clocks a beat: 1/2 means 12 clocks a beat.
 struct ClockRate: Choosable {
   let perBeat: Int32
 

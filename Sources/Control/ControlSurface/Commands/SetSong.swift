@@ -53,8 +53,8 @@ public struct SetSong: Hashable, Sendable {
 
   public var text: String { "\(title) = " + targets.map(\.description).joined(separator: ", ") }
 
-  /// Commands that start a clock. The clock itself waits for the bar, so these commands are carried out
-  /// ahead.
+  /// The song's commands that start a clock. The clock itself waits for the bar, so the surface carries
+  /// these commands out in advance.
   var arming: [Target] {
     targets.filter { $0.path.hasPrefix("out/") && $0.path.hasSuffix("/play") && $0.arguments == ["1"] }
   }
@@ -69,7 +69,8 @@ public struct SetSong: Hashable, Sendable {
 }
 
 extension SurfaceMemory {
-  /// Keeps the place in the set list when songs are added or removed, even if the song taken last is removed.
+  /// Keeps the present position in the set list when songs are added or removed, even if the song taken
+  /// last is removed.
   mutating func keepPlace(in songs: [SetSong], before: [SetSong]) {
     let titles = Set(songs.map(\.title))
     let place = before.firstIndex { $0.title == song } ?? songsBehind

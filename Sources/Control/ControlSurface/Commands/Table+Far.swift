@@ -15,9 +15,9 @@ extension Table {
         within: .number(FarChoices.offsets, unit: "ms"), in: .far, isRemembered: true),
       Choice(
         "link/distance", \.far.distance,
-        "Makes the grids of the other rooms this much later, so that sound from here that takes that long "
-          + "is in time there. Set it in one room only. If you change it while music plays, the beats of one "
-          + "room jump by the difference.",
+        "Makes the grids of the other rooms this much later; sound from here that takes this long to "
+          + "travel is then in time there. Set it in one room only. If you change it while music plays, the "
+          + "beats of one room jump by the difference.",
         within: .text(limit: 16), in: .far, written: ("Nbeats|Nbars", FarDistance.allowed), isRemembered: true
       ))
     + ofRooms
@@ -54,7 +54,7 @@ extension Table {
     ) { ($0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0) / 2 },
     .measured(
       "far/loss", "%",
-      "Loss on the way here, of the last thousand datagrams from the room that loses the most."
+      "The share of datagrams lost on the way here, of the last thousand from the room that loses the most."
     ) {
       $0.state.far.heard.compactMap(\.lossPercent).max() ?? 0
     },

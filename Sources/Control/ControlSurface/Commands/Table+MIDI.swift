@@ -10,13 +10,13 @@ extension Table {
         + "is.",
       read: { [.text($0.own.lesson)] }, write: { values, _ in .learn(values[0].text) }),
     .label("midi/learned", "The binding that was learned last, as --midi takes it.") { $0.own.learned },
-    .label("midi/last", "The last key, knob or pedal that came in.") { $0.own.lastEvent },
+    .label("midi/last", "The last key, knob or pedal that sent a message.") { $0.own.lastEvent },
     .count("midi/bound", "", "How many bindings of keys, knobs and pedals were learned.") {
       $0.own.learnedCount
     },
     .order(
       "midi/forget", [.text(limit: 128)],
-      "Forgets what was learned for an event (note 36 ch 10), for an address, or all of it (all)."
+      "Forgets the learned bindings of an event (note 36 ch 10) or of an address, or all of them (all)."
     ) { values, _ in .forget(values[0].text) },
     .verb(.midiList, [], "tactus sends you every binding, as midi/binding."),
     .answer(

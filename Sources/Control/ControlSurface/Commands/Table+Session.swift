@@ -87,7 +87,7 @@ extension Table {
         in: .session),
       .offset(
         "lead/midi/offset", .control,
-        "If the session is behind the sequencer whose MIDI clock leads: follow it this much earlier."))
+        "Follow the leading MIDI clock this much earlier, if the session is behind its sequencer."))
     + [
       .readings(
         "quantum/kind", [.word(["bar", "beats"]), .number(0...256, unit: "beats")],

@@ -71,7 +71,8 @@ extension OSCSurface {
 }
 
 extension Shared {
-  /// Whether the mailbox holds nothing but packets from browsers. These can wait as long as other datagrams.
+  /// Whether the mailbox holds nothing but packets from browsers. Such packets may wait as long as other
+  /// datagrams.
   var hasOnlyMail: Bool {
     mailbox.withLock { mailbox in
       !mailbox.mail.isEmpty && mailbox.mail.canWait && !mailbox.hasNews && !mailbox.isClosing

@@ -59,7 +59,8 @@ struct BrowserMail: Sendable {
   private(set) var dropped = 0
 
   var isEmpty: Bool { items.isEmpty }
-  /// Whether nothing but packets wait. An ended connection, in contrast, must be handled at once.
+  /// Whether nothing but packets wait. If a connection has ended, the surface must handle that at
+  /// once.
   private(set) var canWait = true
 
   /// Puts a packet into the mail. Returns false if the packet was dropped.

@@ -50,10 +50,10 @@ struct InboxLine {
 
   private var longestCount: Int { longest.flatMap { waiting[$0]?.count } ?? 0 }
 
-  /// Makes room for a datagram of a newcomer by dropping the last datagram of the source with the most, if
-  /// that source has more than the newcomer will have. If the newcomer's datagram goes ahead of the turns,
-  /// the last datagram of any source is dropped, preferably of a new source. Returns false if the newcomer's
-  /// datagram has to be dropped.
+  /// Makes room for a newcomer's datagram. Drops the last datagram of the source with the most datagrams,
+  /// if that source has more than the newcomer will have. If the newcomer's datagram goes ahead of the
+  /// turns, the last datagram of any source is dropped, preferably of a new source. Returns false if the
+  /// newcomer's datagram has to be dropped.
   private mutating func makeRoom(for own: Int, _ comesFirst: Bool) -> Bool {
     let isGreedy = longestCount > own + 1
     let isNew = !new.isEmpty

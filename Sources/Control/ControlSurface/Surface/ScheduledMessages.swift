@@ -30,7 +30,8 @@ struct ScheduledMessages {
     /// The highest possible cost of carrying out the entry. The sender was charged this cost when the
     /// entry came.
     var cost: Int
-    /// The order of arrival, which decides between entries that are due at the same time.
+    /// The entry's number in the order of arrival. Of entries that are due at the same time, the
+    /// lowest number comes first.
     var number: UInt64 = 0
     var time = Micros.zero
     var asked = Micros.zero

@@ -2,15 +2,15 @@
 import BeatMath
 import TactusOSC
 
-/// Limits how many errors each recent source gets, and how many bytes its host. All sources beyond those that
-/// can be remembered share one limit.
+/// Limits how many errors each recent source gets, and how many bytes its host. Sources for which there is
+/// no memory share one limit.
 struct SourceRates {
   private struct Source {
     var errors: TokenBucket
     var bytes: TokenBucket
     var notes: TokenBucket
     var heard: Micros
-    /// Whether the host has one of the places reserved for subscribed hosts.
+    /// Whether the host's limit is in the memory that is reserved for subscribed hosts.
     var isReserved = false
 
     init(at now: Micros) {

@@ -16,7 +16,8 @@ enum SurfaceLimits {
   /// A subscription without a lease ends after this long without a packet from its host. It continues if the
   /// controller is paired or proves again that it receives our packets.
   static let silence = Micros(3_600_000_000)
-  /// The interval between two packets of changes to a subscriber: at most 50 a second.
+  /// The interval between two packets of changes to a subscriber. It allows at most 50 packets a
+  /// second.
   static let flushInterval = Micros(20_000)
   static let phaseInterval = Micros(33_400)
   static let positionInterval = Micros(100_000)

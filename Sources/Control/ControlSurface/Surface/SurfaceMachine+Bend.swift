@@ -11,8 +11,8 @@ struct BendingHand {
     /// The tempos that this bend has ordered, the latest last. The session shows each of them some time
     /// later.
     var ordered: [Tempo]
-    /// For a turn of the jog wheel: the microseconds by which the beat has still to move, as of `since`. nil:
-    /// the bend is held.
+    /// For a turn of the jog wheel: the microseconds by which the beat still had to move at the time
+    /// `since`. nil: the user holds the bend.
     var turning: (left: Double, since: Micros)?
   }
 
@@ -26,8 +26,9 @@ struct BendingHand {
 
 // Bends by push and pull, by a jog wheel, and by a drummer's taps.
 extension SurfaceMachine {
-  /// Whether a bend changes the session's tempo instead of moving our outputs. It does so if no other peer is
-  /// in the session or the user has made this host the clock, and if no host or sequencer leads.
+  /// Whether a bend changes the session's tempo instead of moving our outputs. Two conditions must both
+  /// hold. No host or sequencer leads. No other peer is in the session, or the user has made this tactus
+  /// the session's clock.
   private var movesSession: Bool {
     switch reading.state.leading {
     case .host, .midi: false

@@ -19,7 +19,7 @@ extension SurfaceMachine {
     agenda.dropSongs()
     stopWaiting(at: time)
     guard launch != .now else { return play(song, song.targets, at: time) }
-    // These clocks wait for the bar by themselves, so start them ahead.
+    // These clocks wait for the bar by themselves, so send their start commands in advance.
     reading.own.outputsArmed = song.arming.map(\.output).filter {
       reading.output($0)?.settings.clock?.plays == false
     }
@@ -51,7 +51,7 @@ extension SurfaceMachine {
   }
 
   private mutating func play(_ song: SetSong, _ targets: [Target], at time: Micros) {
-    // Drop the tempos that wait because of a fader or another song.
+    // Drop tempos that a fader or another song has set and that still wait.
     gate.drop()
     agenda.dropTempos()
     reading.own.song = song.title

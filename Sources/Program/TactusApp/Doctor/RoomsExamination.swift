@@ -50,7 +50,7 @@ enum RoomsExamination {
         topic, who + words,
         mend:
           "Is tactus --link-accept running there, and does UDP port 20819 of its router lead to that machine? Its "
-          + "tactus doctor shows four letters of its key, and whether somebody called with another one.")
+          + "tactus doctor shows four letters of its key, and whether a caller used another key.")
     case .away:
       .bad(
         topic, who + words + "; both rooms play on",

@@ -28,7 +28,7 @@ enum WholeFile {
       } else if errno == EAGAIN, orPipe {
         var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, timeoutMillis) > 0 else {
-          throw UserError("\(path): a pipe that does not come to its end", .unreadable)
+          throw UserError("\(path): a pipe whose writer does not finish", .unreadable)
         }
       } else if errno != EINTR {
         throw UserError(path, code: errno)

@@ -15,8 +15,8 @@ struct CheckCommand: Conversing {
   static let description = """
     Connect an output of the sound card to an input, or hold a microphone to the loudspeaker.
     tactus check plays clicks, records them, and says how much later they came back than JACK
-    knows. It takes half of that to be on the way out; --share says otherwise. --set makes this
-    the click's offset, in the running tactus and for its next start.
+    knows. It assumes that half of the error belongs to the outputs; --share sets another share.
+    --set makes this part the click's offset, in the running tactus and for its next start.
     """
   static let options: [Option<CheckCommand>] =
     [
@@ -161,7 +161,7 @@ extension CheckCommand {
       """
       \(found) of \(clicks) clicks came back from \(ports.output) to \(ports.input), spread over \(spread.hundredths) ms.
       They took \(way.hundredths) ms; JACK says \(told.hundredths) ms: the error is \(error.hundredths) ms.
-      With \(shortest(share)) % of it on the way out, the offset is \(shortest(offset(share: share))) ms (--click-offset, or --set).
+      With \(shortest(share)) % of it at the outputs, the offset is \(shortest(offset(share: share))) ms (--click-offset, or --set).
       """
     }
 

@@ -10,7 +10,8 @@ struct DoctorCommand: Conversing {
   static let description = """
     Looks at JACK or PipeWire, latencies, real-time limits, the clock, and whether Link gets
     through on each network interface; says what is wrong and how to mend it. Ends with status
-    0 if nothing is wrong, else 1. It sends one packet to Link's group, which peers ignore.
+    0 if nothing is wrong, else 1. It sends one packet to Link's multicast group; peers ignore
+    this packet.
     """
   static let options: [Option<DoctorCommand>] =
     [

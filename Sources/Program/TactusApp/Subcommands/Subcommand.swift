@@ -13,8 +13,8 @@ protocol Subcommand: Sendable {
   static var operands: String { get }
   /// The words from which an operand is chosen, if they can be listed.
   static var operandWords: [String] { get }
-  /// The word after which a name follows that only this machine knows, such as a session's, and the shell
-  /// command that prints all such names. nil: there is none.
+  /// An operand that takes a name of something on this machine, such as a session: the word before the
+  /// name, and the shell command that prints all such names. nil: no operand takes such a name.
   static var namesAfter: (word: String, lister: String)? { get }
   /// The text above the options in the command's help.
   static var description: String { get }

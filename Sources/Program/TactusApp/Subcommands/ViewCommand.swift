@@ -10,13 +10,13 @@ import TerminalView
 /// `tactus view`: shows a tactus that runs without a view, such as a service, or on another machine.
 struct ViewCommand: Conversing {
   static let name = "view"
-  static let summary = "Show a tactus that runs elsewhere, and play it by keys"
+  static let summary = "Show a tactus that runs elsewhere, and control it by keys"
   static let operands = "[ADDRESS[:PORT]]"
   static let description = """
     Shows the tactus that runs on this machine without a view, for instance as a service, or
     the one at ADDRESS, which has to listen there (--osc-listen) and obeys your keys as those
-    of any controller. Its beat is shown at its time. q leaves the view; what it shows goes
-    on. Ends with status 69 if none answers.
+    of any controller. The view shows each beat when it sounds there. q leaves the view; that
+    tactus goes on. Ends with status 69 if none answers.
 
       tactus view
       tactus view 192.168.7.20
@@ -38,7 +38,7 @@ struct ViewCommand: Conversing {
     let tactus = DistantTactus(at: running.place)
     guard let view = LiveView(of: tactus, keys: keys) else {
       throw UserError(
-        "there is no terminal to show it in: tactus status prints it, tactus monitor prints each change")
+        "there is no terminal for the view: tactus status prints the state, tactus monitor each change")
     }
     let signals = Signals()
     var visit = Visit(running, tactus)

@@ -56,7 +56,8 @@ final class LiveView: Sendable {
   /// Starts the thread. From now on, lines go to the view. [control]
   func open() {
     guard held.withLock({ $0.thread == nil }) else { return }
-    // Divert lines here and not on the thread, so that even a line right after this call goes to the view.
+    // Divert the lines here and not on the view's thread, so that even a line right after this call goes
+    // to the view.
     if device.isOurs { listen() }
     try? desk.news.open()
     let thread = try? Thread("view") { [self] in RenderLoop(self).run() }

@@ -80,7 +80,7 @@ struct BendTests {
       ("tempo/double", nil, 240), ("tempo/half", nil, 60), ("tempo/nudge", 1, 121), ("tempo/up", nil, 121),
       ("tempo/down", nil, 119),
     ] as [(String, Float?, Double)])
-  func `a relative change during a bend starts from the tempo before it`(
+  func `a relative change during a bend starts from the tempo before the bend`(
     path: String, amount: Float?, wanted: Double
   ) {
     var desk = Desk()
@@ -231,14 +231,14 @@ struct DrummerTests {
   }
 
   @Test
-  func `taps within 10 ms are followed within 10 ms and half a BPM`() {
+  func `taps with 10 ms of jitter give the beat to 10 ms and half a BPM`() {
     let (worst, tempo) = play(from: 118, to: 118, beats: 64, clumsy: 10)
     #expect(worst < 10, "\(worst)")
     #expect(abs(tempo - 118) < 0.5, "\(tempo)")
   }
 
   @Test
-  func `a tempo that grows by six beats a minute over 16 bars is followed`() {
+  func `taps that speed up by six BPM over 16 bars are followed`() {
     let (worst, tempo) = play(from: 118, to: 124, beats: 64, clumsy: 8)
     #expect(worst < 15, "\(worst)")
     #expect(abs(tempo - 124) < 1, "\(tempo)")

@@ -31,7 +31,7 @@ struct BentTempoTests {
   }
 
   @Test(arguments: [5, -3] as [Float])
-  func `during a bend a drummer's tap changes the tempo that comes after it`(percent: Float)
+  func `during a bend a drummer's tap changes the tempo after the bend`(percent: Float)
     throws
   {
     var desk = Desk()

@@ -155,7 +155,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `a pattern sets values or asks for them, and fires no trigger`() {
+  func `an address pattern sets or reads values, and fires no trigger`() {
     var desk = Desk()
     desk.send("/tactus/{click,clock}", .truth(true))
     #expect(desk.program.commands == [.set("click", .flag(true)), .set("clock", .flag(true))])
@@ -174,7 +174,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `nudges add up before the session shows the first`() {
+  func `nudges add up even before the session shows the first nudge`() {
     var desk = Desk()
     desk.program.refuses = nil
     for _ in 0..<4 { desk.send("/tactus/tempo/up") }

@@ -130,7 +130,7 @@ struct FloodTests {
   }
 
   @Test
-  func `local, named and proven senders are trusted, subscribers known`() {
+  func `local, named and proven senders are trusted; subscribers are known`() {
     var desk = Desk()
     #expect(desk.machine.trust(in: Desk.tablet) == .stranger)
     #expect(desk.machine.trust(in: Desk.local) == .trusted)
@@ -191,7 +191,7 @@ struct FloodTests {
   }
 
   @Test
-  func `a trusted burst and strangers beside it both get their share`() {
+  func `a burst of a trusted sender and strangers both get their share`() {
     var inbox = Inbox()
     var now = Micros.zero
     var served: [Trust: Int] = [:]
@@ -274,7 +274,7 @@ struct FloodTests {
   }
 
   @Test
-  func `sources beyond the memory share one error budget, and pings pass`() {
+  func `sources that are not remembered share one error limit; pings pass`() {
     var desk = Desk()
     for round in 0..<4 {
       for source in 0..<SurfaceLimits.sources + 500 {

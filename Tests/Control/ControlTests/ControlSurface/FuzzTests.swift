@@ -88,7 +88,7 @@ struct FuzzTests {
       #expect((20...999).contains(desk.program.state.tempo.beatsPerMinute))
     }
     #expect(desk.machine.counters.malformed > 100 && desk.machine.counters.messages > 100)
-    // The surface still answers.
+    // The surface must still answer.
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)
     #expect(desk.told("pong").count == 1)

@@ -33,7 +33,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `a gliding tempo is sent 20 times a second at most, and its end always`() throws {
+  func `a gliding tempo is sent at most 20 times a second, its end always`() throws {
     var desk = try desk("tempo 192.168.7.9:10023 /t {bpm}")
     desk.forget()
     for step in 0..<400 {

@@ -102,7 +102,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `a start that the timecode's rate lacks is refused in either order`() {
+  func `a start time that the frame rate lacks is refused in either order`() {
     var desk = Desk(.paired)
     for taken in [
       "29.97df start=00:10:00:00", "29.97df start=00:01:00:02", "29.97 start=00:01:00:00",

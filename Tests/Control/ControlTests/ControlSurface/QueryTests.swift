@@ -17,7 +17,7 @@ struct QueryTests {
   }
 
   @Test
-  func `a node has its type, range, access and value`() {
+  func `a node of OSCQuery has its type, range, access and value`() {
     #expect(answer("/tactus/tempo", "VALUE").body == "{\"VALUE\":[120.0]}")
     #expect(answer("/tactus/tempo", "RANGE").body == "{\"RANGE\":[{\"MIN\":20.0,\"MAX\":999.0}]}")
     #expect(answer("/tactus/tempo", "ACCESS").body == "{\"ACCESS\":3}")
@@ -31,7 +31,7 @@ struct QueryTests {
   }
 
   @Test
-  func `missing, unreadable and unknown items each have their own status`() {
+  func `missing, unreadable and unknown items each have an own HTTP status`() {
     #expect(answer("/tactus/nothing").status == 404)
     #expect(answer("/other").status == 404)
     #expect(answer("/tactus/tempo/nudge", "VALUE").status == 204)
@@ -54,7 +54,7 @@ struct QueryTests {
   }
 
   @Test
-  func `the host info has the ports of OSC and WebSocket, and LISTEN`() {
+  func `HOST_INFO has the ports of OSC and WebSocket, and offers LISTEN`() {
     let info = answer("/", "HOST_INFO").body
     for part in [
       "\"OSC_IP\":\"127.0.0.1\"", "\"OSC_PORT\":20809", "\"WS_PORT\":8080", "\"LISTEN\":true",

@@ -57,7 +57,7 @@ struct RoomTests {
   }
 
   @Test
-  func `a display out of reach gets little, and nothing after ten minutes`() {
+  func `a display out of reach gets few packets, and none after ten minutes`() {
     var desk = Desk()
     subscribe(Self.display, proves: true, groups: "beat phase heartbeat", in: &desk)
     desk.wait(5)
@@ -71,7 +71,7 @@ struct RoomTests {
   }
 
   @Test
-  func `a controller whose port refuses is dropped, and an unproven absent one`() {
+  func `controllers with a closed port and unproven absent ones are dropped`() {
     var desk = Desk()
     subscribe(Self.display, proves: true, in: &desk)
     lose(Self.display, seconds: 5, isThere: true, in: &desk)

@@ -145,7 +145,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a second next before the bar skips a song, and previous cancels it`() throws {
+  func `before the bar, a second next skips a song, and previous cancels it`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.send("/tactus/set/next", .string("bar"))

@@ -60,7 +60,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `a list that does not fit loses its end, but not its number`() {
+  func `a list that does not fit is cut, but its number stays`() {
     let reasons = (0..<40).map { "\($0) " + String(repeating: "x", count: 300) }
     let long = told("web/missing") { $0.page.missing = reasons }
     #expect(long.first == .int32(40) && long.count == 5)

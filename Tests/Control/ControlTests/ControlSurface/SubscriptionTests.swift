@@ -109,7 +109,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `an order has no value, and none is sent`() {
+  func `a row that is an order has no value, and none is sent`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)

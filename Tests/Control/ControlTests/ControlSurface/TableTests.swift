@@ -121,7 +121,8 @@ struct TableTests {
   @Test
   func `every order and press makes one command, and a release makes none`() {
     for row in Table.standard.rows where row.kind == .trigger || row.kind == .order {
-      // The set list has no songs here; it and messages to other programs have tests of their own.
+      // Skip the set list, which has no songs here, and messages to other programs: both have tests
+      // of their own.
       guard !["tempo/tap", "quit", "midi/forget", "osc/send"].contains(row.path), !row.path.hasPrefix("set/")
       else { continue }
       var desk = Desk()
@@ -152,7 +153,7 @@ struct TableTests {
   }
 
   @Test
-  func `the click moves by ear, step after step, within its range`() {
+  func `steps move the click's offset by ear, within its range`() {
     var desk = Desk()
     desk.update { $0.choices.offsets[.click1] = .milliseconds(12.5) }
     for _ in 0..<2 { desk.send("/tactus/click/offset/nudge", .int32(1)) }

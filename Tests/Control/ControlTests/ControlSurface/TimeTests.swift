@@ -357,7 +357,7 @@ struct TimeTests {
   }
 
   @Test
-  func `from the exact group a client computes any beat to the microsecond`() {
+  func `with the group exact a client computes any beat to the microsecond`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
     desk.update {

@@ -96,7 +96,7 @@ import Testing
     #expect(moved(map.receive(knob)) == ["tempo/tap"])
   }
 
-  @Test func `an event that is learned again has its new meaning only`() throws {
+  @Test func `an event that is learned again has only its new binding`() throws {
     var map = MIDIMap()
     for target in ["tap", "stop"] {
       map.learn(Target(target))

@@ -132,7 +132,7 @@ struct HandshakeTests {
 @Suite("The target of a request")
 struct RequestTests {
   @Test
-  func `a page elsewhere cannot send requests through a browser`() {
+  func `a page of another site cannot send requests through a browser`() {
     for (host, isForUs) in [
       ("localhost:8080", true), ("192.168.1.2:1", true), ("[::1]:1", true), ("studio.local", true),
       ("Studio", true), ("studio.lan:80", true), ("evil.example:80", false), ("", false), (":80", false),

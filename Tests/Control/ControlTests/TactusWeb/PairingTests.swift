@@ -101,7 +101,7 @@ struct PairingTests {
   }
 
   @Test
-  func `right codes are not counted`() {
+  func `right codes do not count as tries`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     for _ in 0..<100 {

@@ -9,7 +9,7 @@ import Testing
 @Suite("Layouts for controllers")
 struct LayoutsTests {
   @Test
-  func `the committed files are those that the table makes`() throws {
+  func `the committed layouts equal those that the table makes`() throws {
     for (path, bytes) in Files.layouts {
       #expect(Files.read("\(Lab.top)/\(path)") == bytes, "\(path) is out of date: run tools/layouts")
     }

@@ -77,7 +77,7 @@ struct CodePageTests {
   }
 
   @Test(arguments: [Glyphs.unicode, .ascii])
-  func `a code that does not fit is replaced by its size and the address`(glyphs: Glyphs) {
+  func `a QR code that does not fit is replaced by its size and the address`(glyphs: Glyphs) {
     let picture = picture(40, 12, glyphs)
     let text = picture.text
     #expect(text.contains("The QR code needs "))

@@ -49,7 +49,8 @@ struct KeyTests {
       var reader = KeyReader()
       for _ in 0..<20 { _ = reader.read(UInt8(truncatingIfNeeded: chance.next()) & 0x7F, at: .zero) }
       _ = reader.pause(at: Micros(1_000_000))
-      // These bytes end any sequence that was begun, at the latest after the longest one.
+      // These bytes complete any escape sequence that has begun: they are more than the longest
+      // sequence has.
       var last: Key?
       for byte in "\u{1B}[201~".utf8 { last = reader.read(byte, at: .zero) ?? last }
       for _ in 0..<20 { last = reader.read(UInt8(ascii: "x"), at: .zero) }

@@ -18,8 +18,8 @@ import Testing
     #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(end(of: done))")
   }
 
-  /// Runs `tools/soak --fault`: each fault in turn. After each fault the session, the click and the clock
-  /// recover. Each line of faults runs in its own lab, beside the others.
+  /// Runs `tools/soak --fault`, which plays each fault in turn. After each fault the session, the click
+  /// and the clock recover. Each line of faults runs in its own lab, beside the others.
   @Test(
     arguments: [
       "interface,address", "outage", "cut,crash", "stop,suspend", "server,clock", "disk,war",
@@ -53,8 +53,8 @@ import Testing
   func `a planted skipped click, leak and stalled network thread are found`(
     plant: String, words: [String]
   ) async throws {
-    // The run ends when something is found. A click that is missing in a lost cycle does not count, but the
-    // next missing click does.
+    // The run ends when it finds a fault. A click that is missing in a lost cycle is no fault, but a click
+    // that is missing later is one.
     let done = try await soak("0.04", "--calm", "--seed", "3", "--plant", plant)
     #expect(done.status == 1, "\(end(of: done))")
     let moment = done.output.split(separator: "\n").first { $0.hasPrefix("broken after ") } ?? ""

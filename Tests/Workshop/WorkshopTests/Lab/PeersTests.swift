@@ -39,8 +39,8 @@ import Testing
   }
 
   // A measurement has five retries for 51 round trips. Peers that lose 10 % of the datagrams in each
-  // direction lose 19 % of the round trips, and need anything from 1 s to minutes to join. That takes
-  // patience, not luck.
+  // direction lose 19 % of the round trips, and need anything from 1 s to minutes to join. Therefore
+  // the test waits for minutes.
   @Test(
     .timeLimit(.minutes(5)),
     arguments: [

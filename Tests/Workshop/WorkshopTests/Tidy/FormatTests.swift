@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// A long limit, because the checkers run beside all other tests.
+/// The time limit is long, because the checkers run beside all other tests.
 private let patience = Duration.seconds(900)
 
 @Test

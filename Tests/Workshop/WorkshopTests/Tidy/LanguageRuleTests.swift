@@ -9,7 +9,7 @@ private func file(_ text: String, at path: String = "Sources/Cycle/HostSync/Plan
 func `a doc comment that hides its subject is refused`(begin: String) {
   #expect(
     Rules.docCommentsBeginWithTheirSubject(file("let a = 1\n\n/// \(begin) things are here.")).count == 1)
-  // In the middle of a sentence these words are fine, and so are they in comments inside functions.
+  // These words are allowed in the middle of a sentence, and in comments inside functions.
   #expect(Rules.docCommentsBeginWithTheirSubject(file("/// The beat\n/// \(begin) things.")).isEmpty)
   #expect(Rules.docCommentsBeginWithTheirSubject(file("// \(begin) things.")).isEmpty)
 }

@@ -37,8 +37,8 @@ func onEachBeat(
       let state = link.capture()
       let now = Link.now
       let beat = state.beat(at: now, quantum: quantum)
-      // A program that joins a session takes over the session's beat. The next beat then comes at
-      // another time.
+      // A program that joins a session takes over the session's beat. The number of the next beat
+      // is then another one.
       let wanted = next.flatMap { abs($0 - beat) < 1.5 ? $0 : nil } ?? beat.rounded(.up)
       next = wanted
       let time = state.time(atBeat: wanted, quantum: quantum)
