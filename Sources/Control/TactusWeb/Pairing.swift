@@ -26,7 +26,7 @@ public struct Pairing: Sendable {
     case tooMany(wait: Int)
   }
 
-  /// Stands for all pages of other sites that try to pair, whatever browser shows them.
+  /// One address that stands for all pages of other sites that try to pair, in any browser.
   static let elsewhere = Address.v6(high: .max, low: .max, scope: 0)
 
   public private(set) var secret: Secret

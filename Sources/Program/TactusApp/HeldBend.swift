@@ -33,8 +33,8 @@ final class HeldBend: Sendable {
     }
   }
 
-  /// The session shows `tempo`: returns the tempo that the bend started from; nil: `tempo` is no bend of
-  /// ours.
+  /// Call this when the session shows `tempo`. Returns the tempo from which the bend started; nil:
+  /// `tempo` is no bent tempo of ours.
   func below(_ tempo: Tempo) -> Tempo? {
     held.withLock { held in
       guard let bend = held else { return nil }

@@ -12,8 +12,9 @@ import Synchronization
 /// for ever in a call that can't be interrupted. This thread also notices that the main thread hangs in such
 /// a call.
 enum LastResort {
-  /// A second signal within this many milliseconds only repeats the first. timeout(1) signals a program and
-  /// then its process group; a shell and its terminal both send SIGHUP.
+  /// A second signal within this many milliseconds only repeats the first. Two programs cause such pairs:
+  /// timeout(1) signals a program and then its process group, and a shell and its terminal both send
+  /// SIGHUP.
   private static let oneQuestion: Int64 = 200
   /// Three limits in milliseconds after the first signal. The first holds if the signal was repeated at
   /// once. The second holds if the main thread has not noticed the signal, because it waits for a JACK

@@ -65,8 +65,8 @@ extension ShownRoom.State {
 struct FarNews {
   private var states: [String: ShownRoom.State] = [:]
   private var refused = ""
-  /// When the next line about a refused call may come. Any machine that can send a datagram here could
-  /// otherwise fill the terminal with such lines.
+  /// The time from which on the next line about a refused call is allowed. Any machine that can send a
+  /// datagram here could otherwise fill the terminal with such lines.
   private var nextRefusal = Micros.zero
   private static let refusalSpacing = Micros(60_000_000)
   private var failure = ""

@@ -72,8 +72,8 @@ struct ArdourTests {
     try await transport.ask("count")
     for player in Player.allCases {
       let (clicks, bars, slower) = try await Interop.undisturbed(in: stage) {
-        // At the song's beginning a start is in the nearest cycle. From bar 2 on, a start can be exact to the
-        // frame.
+        // At the song's beginning, a start begins in the cycle nearest to its beat. From bar 2 on, a start
+        // can be exact to the frame.
         try await transport.ask("locate 96000")
         try await player.press(.play, tablet, in: stage)
         let clicks = try await ears.listen(forIntervals: 6)

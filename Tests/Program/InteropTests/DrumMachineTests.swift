@@ -29,7 +29,8 @@ import Testing
       latency = try await (transport.ask("status")["latency"]?.number ?? .nan) / 1000
     }
 
-    /// Waits until the clock leads, at any tempo. The peers show later at which tempo the session settles.
+    /// Waits until the clock leads, whatever its tempo is. Later the peers show the tempo at which the
+    /// session settles.
     func awaitLead() async throws {
       try await program.awaitLine(beginning: "MIDI clock leads: ")
     }

@@ -91,8 +91,8 @@ final class FarStage {
     return Interop.median(all)
   }
 
-  /// Replaces the wire of `host` by a wire to a router. The router translates the host's address, and forgets
-  /// a translation after five seconds of silence.
+  /// Replaces the wire of the machine `host` by a wire to a router. The router translates the host's
+  /// address, and forgets a translation after five seconds of silence.
   func hide(_ host: Int, behind router: Int) async throws {
     for each in [host, router] { try await run(on: router, Lab.tool, "plug", "\(each)", "wire1") }
     // The lab has one wire for all machines: a machine with two plugs must not answer ARP at the wrong one.

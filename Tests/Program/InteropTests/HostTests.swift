@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(arguments: Lab.hasPipeWire ? [[], ["--pipewire"]] : [[]])
-  func `changes of tempo or of peers never move the transport's position`(server: [String]) async throws {
+  func `changes of tempo or of peers never relocate the transport`(server: [String]) async throws {
     let stage = try await server.isEmpty ? LabStage() : LabStage(server[0])
     let they = try LabPeer(.reference, in: stage)
     let guest = try LabPeer(.reference, in: stage)

@@ -12,7 +12,8 @@ import Testing
     try await tablet.ask("enable on")
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "2")
-    // At the song's beginning, a start is in the nearest cycle. From the second bar on, it can be exact.
+    // At the song's beginning, a start begins in the cycle nearest to its beat. From the second bar on,
+    // a start can be exact to the frame.
     for (tempo, bar) in [(120.0, 0.0), (133, 0), (133, 1)] {
       try await tablet.ask("tempo \(tempo)")
       let transport = try LabPeer(.jack, in: stage)

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `a peer without start/stop sync does not follow, but passes starts on`() async throws {
+  @Test func `a peer without start/stop sync neither follows nor stops the others`() async throws {
     let stage = try await LabStage("--no-server")
     let we = try LabPeer(Interop.ours, in: stage)
     let they = try (0..<2).map { _ in try LabPeer(.reference, in: stage) }

@@ -174,8 +174,8 @@ import Testing
       $0.split(separator: ",").compactMap { Double($0) }
     }
     try #require(beats.count == 12 && beats.allSatisfy { $0.count == 2 })
-    // A busy machine draws late or skips a beat. Even then, each number appears close to its
-    // own beat.
+    // A browser on a busy machine draws late or skips a beat. Even then, each number appears close
+    // to its own beat.
     let off = zip(beats, beats.dropFirst()).map { before, next in
       let turn = ((next[1] - before[1]) - (next[0] - before[0])).remainder(dividingBy: 4)
       #expect(abs(turn) < 1, "\(beats)")

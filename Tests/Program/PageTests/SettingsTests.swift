@@ -181,8 +181,8 @@ import Testing
 }
 
 extension Visit {
-  /// Tests the `home` button of a bend beside another peer: our outputs can be ahead of the session only
-  /// then.
+  /// Tests the `home` button of a bend beside another peer. Without a peer, a bend would move the
+  /// session and not our outputs.
   fileprivate func comeHome(_ press: String) async throws {
     let peer = try LabPeer(.reference, in: stage)
     try await peer.ask("enable on")

@@ -11,7 +11,7 @@ import Testing
     try await visit.until("tempo", is: "97")
     await visit.kill()
     try await visit.until("document.body.dataset.connection !== 'live'")
-    // The beat goes on meanwhile.
+    // The page's beat goes on while tactus is gone.
     let before = Double(try await visit.evaluate("tactus.beatAt(performance.now())")) ?? .nan
     try await visit.until("tactus.beatAt(performance.now()) > \(before)")
     try await visit.restart()

@@ -40,7 +40,8 @@ struct ControlledProgramTests {
     tablet.send("launch/error")
     let error = try await tablet.receive(beginning: "launch/error f:")
     let milliseconds = Double(error.split(separator: ":").last ?? "") ?? .nan
-    // Half a period of 256 frames at 48 kHz is 2.7 ms. The limit is larger, to leave room for a busy machine.
+    // A start is exact to half a period, which is 2.7 ms for 256 frames at 48 kHz. The limit is larger
+    // because the machine may be busy.
     #expect(abs(milliseconds) < 60, "\(error)")
 
     tablet.press("click/toggle")

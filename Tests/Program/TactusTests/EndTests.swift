@@ -40,7 +40,7 @@ struct EndTests {
     let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
     try await child.awaitLine(beginning: "OSC: ")
     try await hold(stage)
-    // If the main thread hangs already, this choice comes too late for it.
+    // If the main thread hangs already, it does not save this choice any more.
     let sent = try await shell(stage, "$1 send click/offset 7")
     #expect(sent.status == 0, "\(sent)")
     child.signal(SIGTERM)
@@ -186,8 +186,8 @@ struct EndTests {
       jack_lsp >/dev/null
       """
     #expect(try await shell(stage, wires).status == 0)
-    // Whether the server has missed tactus. If the server itself had to wait for a processor that long, it
-    // misses no client and reports nothing: then try again.
+    // Whether the server has noticed that tactus did not answer. If the server itself had to wait for a
+    // processor for as long, it notices nothing: then try again.
     func isMissed() async -> Bool {
       while let line = try? await child.line(within: .seconds(8)) {
         if line.hasPrefix("tactus stood still for ") { return true }

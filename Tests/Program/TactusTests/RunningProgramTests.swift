@@ -146,7 +146,7 @@ struct RunningProgramTests {
       #expect(done.status == 2 && done.output == "", "\(words): \(done)")
       #expect(done.errors.hasPrefix("tactus: send: \(line)"), "\(done.errors)")
     }
-    // A fault that only the running program can know is reported by the running program.
+    // The running program reports a fault that only it can know.
     let other = try LabPeer(.jack, in: stage)
     try await other.ask("stop")
     let meter = try await send("meter", "4", "3")
@@ -274,7 +274,8 @@ struct RunningProgramTests {
     var last: [String: String] = [:]
     while let line = try await monitor.line() {
       last = try fields(line)
-      // The darkening of controllers' lights at the end is not printed.
+      // At the end tactus darkens its controllers' lights. The monitor does not print these
+      // changes.
       #expect(last["link/str"] != "\" \"", "\(line)")
     }
     #expect(await monitor.status() == 0)

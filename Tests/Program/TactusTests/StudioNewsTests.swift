@@ -209,7 +209,8 @@ struct PlayNewsTests {
       "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
     #expect(lines { $0.choices.click.isOn = true }.isEmpty)
     #expect(lines(after: 2_900).isEmpty && lines(after: 200) == [line] && lines(after: 60_000).isEmpty)
-    // After a new connection that is lost again, or after off and on, the loss is reported again.
+    // The missing connection is reported again after a new connection was lost, or after the user
+    // switched the click off and on.
     #expect(lines { $0.jack.isClickConnected = true }.isEmpty)
     #expect(lines { $0.jack.isClickConnected = false }.isEmpty && lines(after: 3_000) == [line])
     #expect(lines { $0.choices.click.isOn = false }.isEmpty && lines { $0.choices.click.isOn = true }.isEmpty)

@@ -114,13 +114,14 @@ public struct ShownRoom: Hashable, Sendable {
     case waiting, ourselves, proven, away, unknown
   }
 
-  /// The name of the room as the user wrote it, or the address from which the room called.
+  /// The name of the room as the user wrote it. If the room called, the address from which it
+  /// called.
   public var name: String
   public var state: State
   public var roundTripMilliseconds: Double?
   public var lossPercent: Double?
-  /// The correction for unequal travel times: the correction that is known, and the part of it that is
-  /// applied now.
+  /// Two values in milliseconds: the correction for unequal travel times, and the part of this
+  /// correction that is applied now.
   public var offsetMilliseconds: Double
   public var heldMilliseconds: Double
   /// By how many beats the room's grid is later than ours.

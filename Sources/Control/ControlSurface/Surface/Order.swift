@@ -175,8 +175,9 @@ public struct SurfaceSettings: Sendable {
   public var serviceName: String?
   /// Avahi's command that announces us.
   var announcer = "avahi-publish"
-  /// Senders that are obeyed in addition to this machine. If the list is empty, these are all senders that
-  /// can reach a listening address; at 0.0.0.0 or ::, all senders on the attached networks.
+  /// Senders that are obeyed in addition to this machine. If the list is empty, all senders that can reach
+  /// a listening address are obeyed. At 0.0.0.0 or ::, these are all senders on the networks of this
+  /// machine.
   public var allow: [AddressRange] = []
   public var table = Table.standard
   public var version = ""

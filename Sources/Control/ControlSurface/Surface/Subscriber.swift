@@ -25,7 +25,8 @@ struct Subscriber {
   /// The time at which we asked whether the controller is still there. For a controller that waits for a
   /// subscription: the time at which it began to wait for the answers of subscribed controllers.
   var asked: Micros?
-  /// Whether the controller has sent its proof text back, so that its address is not forged.
+  /// Whether the controller has sent its proof text back. This proves that its address is not
+  /// forged.
   var hears = false
   /// Whether the user was warned that the controller is unproven and gets less.
   var isToldOf = false

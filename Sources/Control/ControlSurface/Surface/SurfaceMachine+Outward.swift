@@ -14,8 +14,8 @@ struct Outward {
   /// many times a second. As in `TempoGate`, only some of these tempos are sent, and the last one always.
   fileprivate(set) var tempoDue: Micros?
   private var told: Micros?
-  /// Messages of songs that wait until the songs' settings hold. A song has a limited number of commands,
-  /// which limits these messages.
+  /// Messages of songs. Each waits until its song's settings have taken effect. Their number is limited,
+  /// because a song has a limited number of commands.
   fileprivate var waiting: [OutwardMessage] = []
 
   init(_ lines: [OutwardLine], at now: Micros) {

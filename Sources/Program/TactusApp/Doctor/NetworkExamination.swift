@@ -11,7 +11,7 @@ enum NetworkExamination {
     enum Outcome: Equatable {
       case heard
       case notSent(errno: Int32)
-      /// The datagram left but did not come back in: a firewall blocks it.
+      /// The datagram left the machine but did not come back in, because a firewall blocks it.
       case notHeard
       case noSocket(errno: Int32)
     }
@@ -137,8 +137,8 @@ enum NetworkExamination {
           + "measurements and Link Audio take: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
           + "firewalld's zone \"home\" or \"trusted\".")
     case .notSent(let code) where code == ENETUNREACH || code == ENETDOWN:
-      // Most machines have no route for multicast on loopback, and Link needs none there if there is a
-      // network.
+      // Most machines have no multicast route on loopback. Link needs no such route if the machine has
+      // a network.
       guard !interface.isLoopback else { return nil }
       return .bad(
         topic, "\(interface.address): this machine has no route for multicast",

@@ -115,7 +115,7 @@ final class LiveView: Sendable {
   }
 }
 
-/// The state that belongs to the view's thread.
+/// The state that only the view's thread uses.
 private final class RenderLoop {
   /// Intervals in microseconds: between two pictures (a thirtieth of a second), and between two checks of a
   /// hidden view whether it is visible.

@@ -285,8 +285,8 @@ struct FloodTests {
     }
     #expect(desk.machine.rates.count <= SurfaceLimits.sources)
     let crowded = desk.errors.count
-    // Each remembered source gets five errors a second, and all others together get five. Less than half a
-    // second has passed.
+    // Each remembered source gets five errors a second, and all other sources together get five. Less than
+    // half a second has passed, so hardly any limit has recovered.
     #expect(crowded <= 6 * SurfaceLimits.sources)
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)

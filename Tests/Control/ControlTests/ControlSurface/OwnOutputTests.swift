@@ -180,7 +180,7 @@ struct OwnOutputTests {
       desk.wait(0.1)
       return desk.told("out/changes")
     }
-    // The text of the list is full long before there are 32 outputs.
+    // The text of the list reaches its limit long before there are 32 outputs.
     for number in 1...32 {
       #expect(told("/tactus/out/add", "a-name-of-some-length-\(number)=clock") == [[.int32(Int32(number))]])
     }

@@ -177,7 +177,7 @@ func `another machine's clock changes only the time of a beat in the view`() {
   state.timeline.timeOrigin = state.timeline.timeOrigin + ahead
   let other = Scene(state: heard(told(state, at: own.now + ahead), ahead: ahead).state, now: own.now)
   #expect(Scenes.text(other, 80, 24) == Scenes.text(own, 80, 24))
-  // The difference of the clocks may become known only after the state.
+  // The difference of the clocks may become known later than the state.
   var later = heard(told(state, at: own.now + ahead))
   later.ahead = ahead
   #expect(later.state == other.state)
