@@ -86,7 +86,7 @@ extension WebLoop {
   private func serves(_ host: Address, at listener: HTTPListeners.Listener, reached: Address) -> Bool {
     var rules = SurfaceSettings()
     if listener.kind == .query { rules.allow = settings.allow }
-    // An address that is newer than the last check of the networks has no interface yet.
+    // If an address is newer than the last check of the networks, no interface is known for it yet.
     return rules.obeys(host, at: reached, by: near.interface(of: reached) ?? 0, near: near)
   }
 }

@@ -34,7 +34,7 @@ enum WebLimits {
   static let ofOneHost = 48
   /// The connections of one browser: six for loading, its WebSocket, and one more that it tries.
   static let ofOneBrowser = 8
-  /// How many further connections may be shut down but not closed yet.
+  /// How many connections may exist in addition that were shut down but are not closed yet.
   static let leaving = 16
   /// In microseconds: the time for the first request, and the time between later requests or during one.
   static let firstWord = 10_000_000

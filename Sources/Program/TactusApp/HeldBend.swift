@@ -24,7 +24,8 @@ final class HeldBend: Sendable {
 
   private let held = Mutex<State?>(nil)
 
-  /// Notes an ordered tempo. `below`: the tempo that the bend started from; nil: the order is no bend.
+  /// Notes an ordered tempo. `below`: the tempo from which the bend started; nil: the tempo was
+  /// ordered without a bend.
   func ordered(_ tempo: Tempo, below: Tempo?) {
     held.withLock { held in
       guard let below else { return held = nil }

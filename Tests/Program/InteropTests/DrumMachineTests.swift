@@ -90,8 +90,9 @@ import Testing
     Issue.record("the tempo is \(seen) and did not become \(tempo) within 30 s")
   }
 
-  /// The events from 8 s to 15 s after a Start that can be judged. nil: there are too few events, or the
-  /// drummer, a JACK client, did not get enough processor time, as clocks show that the drummer never played.
+  /// The events that can be judged, from 8 s to 15 s after a Start. nil: there are too few events, or the
+  /// drummer (a JACK client) did not get enough processor time. In that case there are clocks that the
+  /// drummer never played.
   private func played(_ drums: LabPeer, _ ears: Ears, _ tempo: Double, _ jitter: Int) async throws
     -> [Ears.Event]?
   {

@@ -21,8 +21,9 @@ extension Lab {
     return program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
   }()
 
-  /// Whether PipeWire can be used. Not under the thread sanitizer (`tools/test`): libpipewire ends one of its
-  /// threads in the middle of the sanitizer's bookkeeping, which then ends the program.
+  /// Whether PipeWire can be used. It can't be used under the thread sanitizer (`tools/test`): libpipewire
+  /// ends one of its threads in the middle of the sanitizer's bookkeeping, and the sanitizer then ends the
+  /// program.
   public static let hasPipeWire = getenv("WITHOUT_PIPEWIRE") == nil
 
   /// Whether this process is inside a lab, so that it may open sockets and JACK clients.

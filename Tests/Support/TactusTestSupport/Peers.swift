@@ -125,7 +125,7 @@ public struct PeerStatus: Sendable {
   public var phase: Double { fields["phase"]?.number ?? .nan }
   public var isPlaying: Bool { fields["playing"] == .boolean(true) }
   public var isEnabled: Bool { fields["enabled"] == .boolean(true) }
-  /// The time, in microseconds of Link's clock, at which `beat` was true.
+  /// The time, in microseconds of Link's clock, at which the session was at `beat`.
   public var time: Int64 { Int64(fields["time"]?.number ?? 0) }
   /// The seconds that a `wait` has taken.
   public var waited: Double { fields["waited"]?.number ?? .nan }

@@ -21,7 +21,7 @@ struct Drummer {
   /// Largest relative change of the tempo by one tap, once the beat is known.
   static let mostChange = 0.04
 
-  /// The time of a beat of the drummer, and the length of a beat, in microseconds.
+  /// The time of one of the drummer's beats, and the length of a beat; both in microseconds.
   struct Beat: Equatable {
     var time: Double
     var length: Double

@@ -17,7 +17,8 @@ struct UserState: Equatable {
   private var entries: [String: Entry] = [:]
   /// Members of the file that this version cannot read. They have no effect, and are written back unchanged.
   private var kept: [String: JSON5] = [:]
-  /// Complaints about members in `kept` whose key is known, each on a line.
+  /// Complaints about the members in `kept` whose key this version knows but whose value it cannot
+  /// read, each on a line.
   private(set) var unreadable: [String] = []
 
   init() {}

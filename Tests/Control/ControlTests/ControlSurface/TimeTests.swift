@@ -374,7 +374,7 @@ struct TimeTests {
     let later = Micros(rounding: at + 60_000_000)
     let computed = beat + 60 * tempo / 60
     #expect(abs(computed - desk.program.state.sessionBeats(at: later).value) < 0.001 * tempo / 60)
-    // The group is sent at each change and at each bar.
+    // The group `exact` is sent at each change and at each bar.
     #expect((16...19).contains(desk.told("timeline").count))
   }
 

@@ -59,9 +59,10 @@ extension Conformance {
   /// The tolerance of the test plan, in microseconds.
   static let tolerance = 3000.0
   /// How many stretches of time are listened to at most. On a busy machine each of the three programs is
-  /// wrong for a while: LinkHut times its sound by its callbacks, so after a lost cycle it is off by up to 80
-  /// ms for seconds; and a peer that was delayed during its measurement is off until it measures again. So
-  /// two of the three must agree before the third is blamed. If no two agree, another stretch is listened to.
+  /// wrong for a while: LinkHut times its sound by its callbacks, so after a lost cycle it is off by up to
+  /// 80 ms for seconds; and a peer that was delayed during its measurement is off until it measures again.
+  /// So two of the three must agree before the third is blamed. If no two agree, the test listens to
+  /// another stretch.
   static let stretches = 8
 
   private enum Verdict { case inTime, weAreOff, linkHutIsOff, nobodyKnows }

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A module of this package that has a name which tactus once used for a module.
+/// A module of this package with a name that a module of tactus once had.
 public enum OwnSodium {}
