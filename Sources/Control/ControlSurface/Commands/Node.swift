@@ -7,8 +7,7 @@ import TactusOSC
 /// One row of the table: an address below the root, its arguments, and its help for people.
 public struct Node: Sendable {
   public enum Kind: String, Sendable {
-    /// A message with arguments sets the row, and a message without arguments reads it. A changed
-    /// value is sent.
+    /// A message with arguments sets the row, and a message without arguments reads the row.
     case value
     /// A message without arguments reads the row. A changed value is sent. No message sets the row.
     case reading
@@ -120,8 +119,7 @@ struct SurfaceMemory: Hashable, Sendable {
   var bent: Bent?
   /// Whether the taps are a drummer's, whose beat tactus follows.
   var followsTaps = false
-  /// The tempo that was requested last, until the session shows it. A nudge before that starts from this
-  /// tempo.
+  /// The tempo that was requested last, until the session shows it. A nudge before that starts from here.
   var expectedTempo: Double?
   var subscribers = 0
   var reach = OSCReach()
@@ -142,8 +140,7 @@ struct SurfaceMemory: Hashable, Sendable {
   /// A counter: how often the list of the user's own outputs has changed, including changes of an output's
   /// kind.
   var outputChanges = 0
-  /// The number of songs that stood before the song taken last, if that song was removed from the
-  /// set list.
+  /// The number of songs before the song taken last, if that song was removed from the set list.
   var songsBehind = 0
   /// The user's own outputs as requested last, until the program shows them. If a second change comes
   /// before that, it starts from these outputs.
