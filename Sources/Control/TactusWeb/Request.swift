@@ -53,7 +53,8 @@ struct Request: Equatable {
   /// Whether the browser shows a cookie of any tactus, perhaps of another one.
   var showsCookie: Bool { headers["cookie", default: ""].contains(Secret.cookies) }
 
-  /// The cookie with this name. Of two such cookies the first counts, so that a request is only one try.
+  /// The cookie with this name. Of several such cookies only the first counts, so that a
+  /// request can try only one guess of the secret.
   func cookie(_ name: String) -> Substring? {
     for part in headers["cookie", default: ""].split(separator: ";") {
       let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)

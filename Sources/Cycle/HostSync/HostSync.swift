@@ -133,8 +133,8 @@ public struct HostSync: ~Copyable {
     // wait for that grid.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    // A transport that was stopped after the relocation was requested is not held here. It starts like any
-    // other transport, wherever it stands.
+    // If the transport was stopped after the relocation was requested, the relocation does not hold it. The
+    // next start begins as always, where the transport stands.
     if wasRolling, !launch.isHolding, let hold = cycle.relocation?.hold(now), hold != .no {
       awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)

@@ -24,7 +24,7 @@ public enum FarDistance: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { 64 }
   }
 
-  /// The distance in beats. A bar has the length of `meter`, as in the delays of channels.
+  /// The distance between the rooms in beats. If it is given in bars, a bar is one bar of `meter`.
   public func beats(in meter: Meter) -> Beats {
     switch self {
     case .beats(let count): Beats(micros: Int64(count) * 1_000_000)

@@ -6,9 +6,9 @@ internal import LinkSystem
 
 // The connection with other rooms.
 extension Link {
-  /// Sets the correction for asymmetric paths to the other rooms, and the distance of their grids. The
-  /// correction takes effect slowly, the distance at once. `calls` has an additional correction for each
-  /// called room, in the order of `FarSettings.calls`.
+  /// Sets the correction for asymmetric paths to the other rooms, and the number of beats by which their
+  /// grids are later. The correction takes effect slowly, the distance at once. `calls` has an additional
+  /// correction for each called room, in the order of `FarSettings.calls`.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   package func setFar(correction: Micros, distance: Beats, calls: [Micros]) {

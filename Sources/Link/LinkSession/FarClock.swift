@@ -21,8 +21,8 @@ struct FarClock {
     /// The time by which the relay's clock is ahead of ours, less the same time at the first exchange.
     let offset: Double
     let roundTrip: Double
-    /// The weight follows from the largest possible error: half of the time that the network added, plus the
-    /// error of the fastest samples.
+    /// The weight of this sample. It falls with the largest possible error: half of the time by which the
+    /// round trip was longer than the fastest one, plus `grain`, the error of the fastest samples.
     func weight(fastest: Double, grain: Double) -> Double {
       let error = grain + (roundTrip - fastest) / 2
       return 1 / (error * error)

@@ -20,8 +20,8 @@ import LinkWire
 /// own beats. At any tempo, an origin comes nearer by the microbeat that the next change needs within a few
 /// microseconds.
 ///
-/// **We can continue from any state from which the reference's peers can**, or we would be parted from them
-/// for good: the limits are those of the numbers themselves.
+/// **We can continue from any state from which the reference's peers can.** Otherwise we would lose them for
+/// good. So the only limits are the ranges of the integer types.
 enum PacketJudge {
   // MARK: Time
 

@@ -5,8 +5,8 @@ public import FarLink
 /// A key as users write it: words or letters that are typed in both rooms.
 ///
 /// An attacker who records one hello can test keys offline without limit. Argon2id makes each test cost 64 MB
-/// and a tenth of a second, and short keys are refused. The 25 letters of `tactus far-key` are 125 bits,
-/// which no attacker can try one by one. Twenty letters that a user invents are four words or more.
+/// and a tenth of a second, and short keys are refused. The 25 letters of `tactus far-key` are 125 bits:
+/// too many keys to try. A key that a user invents needs twenty letters, which are about four words.
 public struct KeyText: Sendable {
   public enum Refusal: Error, Hashable, Sendable {
     /// Fewer letters and digits than `least`.

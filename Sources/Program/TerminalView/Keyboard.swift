@@ -122,9 +122,9 @@ public struct Keyboard: Sendable {
 
   private static func stands(after place: StopPlace, _ key: Key) -> String {
     switch place {
-    case .here: "After a stop: back to the bar; \(key) goes on to the start"
-    case .bar: "After a stop: back to the start of the song; \(key) goes on to here"
-    case .start: "After a stop: stay here; \(key) goes on to the bar"
+    case .here: "After a stop: back to the bar; \(key) again: back to the start"
+    case .bar: "After a stop: back to the start; \(key) again: stay where it stopped"
+    case .start: "After a stop: stay where it stopped; \(key) again: back to the bar"
     }
   }
 

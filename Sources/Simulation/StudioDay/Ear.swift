@@ -181,7 +181,7 @@ struct Ear {
     }
     let nearest = (beats.beat(at: time) * perBeat).rounded()
     guard let expected = next else {
-      // If the event's number is in doubt, do not begin to count with this event, either.
+      // Do not begin to count at an event whose number is uncertain.
       if !isTimeInDoubt { next = nearest + 1 }
       judgePhase(time, nearest)
       return

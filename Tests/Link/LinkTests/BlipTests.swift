@@ -56,7 +56,7 @@ struct BlipTests {
     link.onPeers { counts.append($0) }
     try begin(event)
     // Wait for the kernel's announcement and the scan that follows it. Every Link peer forgets a silent peer
-    // after five seconds, so a longer event changes sessions anyway.
+    // after five seconds, so a longer outage divides the session in any case.
     pause(milliseconds: event == .carrierForAMoment ? 150 : 1_500)
     link.updateAppState { $0.setTempo(133, at: Link.clock()) }
     pause(milliseconds: event == .carrierForAMoment ? 0 : 2_500)

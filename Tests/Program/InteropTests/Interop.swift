@@ -7,7 +7,7 @@ import Testing
 /// protocol, is in sessions with Debian's LinkHut and the newest reference library. The tests check what a
 /// musician would notice.
 enum Interop {
-  /// The program with our library.
+  /// The program `link-peer`, which has our Link library instead of the reference library.
   static let ours = LabPeer.Kind.program([Lab.products + "/link-peer"])
 
   /// The distance of two phases in beats, by the shorter of the two ways around the quantum.

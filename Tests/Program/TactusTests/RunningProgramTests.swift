@@ -216,7 +216,8 @@ struct RunningProgramTests {
       doctor.contains(
         "tactus: sends earlier (below 0: later) than JACK's latencies say: click/offset 50.67 ms, click/2/offset 3 ms, "
           + "clock/offset -8 ms"), "\(doctor)")
-    // Without a folder for notes, commands know only the usual port, and the message says so.
+    // Without a folder in which a running tactus notes its port, commands know only the usual port. The
+    // message says so.
     let blind = try await stage.run("env", "XDG_RUNTIME_DIR=", program, "status")
     #expect(blind.status == 69 && blind.errors.contains("(XDG_RUNTIME_DIR is not set, so that"), "\(blind)")
     #expect(try await stage.run(program, "send", "start", "now").status == 0)

@@ -142,7 +142,7 @@ struct SessionStartTests {
   ) async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
-    // Link all programs of this machine into a folder, except JACK's small programs.
+    // Symbolic links to all programs of this machine, except JACK's command-line programs, in one folder.
     let tools = try await ChildProcess.run([
       "sh", "-c", "cp -rs /usr/bin $1/tools && rm -f $1/tools/jack_*", "sh", scratch.path,
     ])

@@ -34,7 +34,7 @@ struct TransportCommandTests {
       exact.setPlaying(false, at: .zero)
       exact.play(true, on: step, at: Micros(4_000_000))
       #expect(exact.isPlaying && exact.timeOfPlaying == Micros(4_000_000), "\(step)")
-      // Another start keeps the time; a stop acts at once.
+      // While a start waits, another start does not change its time, and a stop acts at once.
       state.play(true, on: step, at: Micros(1_200_000))
       #expect(state.timeOfPlaying == Micros(rounding: beat * 500_000))
       state.play(false, on: step, at: Micros(1_250_000))

@@ -119,7 +119,7 @@ extension SurfaceState {
     return Double(place.note) + place.passed
   }
 
-  /// How many notes the shown bar has at this time.
+  /// The number of notes of the meter in the bar that is shown at `time`, such as 7 in 7/8.
   public func shownBar(at time: Micros) -> Int { Int(shownMeter(at: time).beats) }
 
   private func shownMeter(at time: Micros) -> Meter {

@@ -48,8 +48,8 @@ enum SurfaceLimits {
   static let sourceMemory = Micros(1_000_000)
   /// How long a subscribed host, and a source that has asked more than once, are remembered during a flood.
   static let reservedMemory = Micros(60_000_000)
-  /// Limits of one level of trust in the inbox: the number of datagrams, their bytes, and the extra bytes
-  /// that count for keeping each datagram.
+  /// The inbox's limits for the senders of one level of trust: the number of datagrams, their total bytes,
+  /// and the bytes that are added to each datagram's size for storing it.
   static let inbox = 2048
   static let inboxBytes = 2 << 20
   static let letter = 64

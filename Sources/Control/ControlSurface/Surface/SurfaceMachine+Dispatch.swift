@@ -228,8 +228,8 @@ extension SurfaceMachine {
       ScheduledMessages.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message))
   }
 
-  /// The time of a tap. The sender's time counts if it is at most one second ago and not in the future, as in
-  /// a late bundle. Otherwise `time` does.
+  /// The time of a tap: the sender's time if it lies in the last second, as it does in a bundle that arrives
+  /// late; otherwise `time`.
   private func momentOfTap(_ made: Micros?, or time: Micros) -> Micros {
     guard let made, made <= now, made > now - SurfaceLimits.lateTap else { return time }
     return made

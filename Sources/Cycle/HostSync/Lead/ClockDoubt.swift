@@ -123,9 +123,8 @@ extension ClockLoop {
     sinceShift > Self.shiftMemory || time * lastShift < 0 || abs(time) > 10 * abs(lastShift)
   }
 
-  /// Widens the loop's bandwidth while all clock messages are early, or all are late. Then the tempo moves,
-  /// or a pause, too short for a doubt, has moved the beat. Otherwise each message narrows the bandwidth a
-  /// little.
+  /// Widens the loop's bandwidth while all clock messages are early, or all are late. In that case the tempo
+  /// changes, or a short pause has moved the beat. Otherwise each message narrows the bandwidth a little.
   mutating func narrowOrWiden() {
     oneSided = abs(bias) > 0.8 * noise && noise > 50 ? oneSided + 1 : 0
     if oneSided == 0 {
@@ -168,7 +167,8 @@ extension ClockLoop {
   }
 
   /// The number of clock messages by which a gap advances the count. A gap of 3 intervals counts as 3,
-  /// because two messages were lost. A gap of 3.5 intervals also counts as 3, because the sequencer paused.
+  /// because two messages were lost. A gap of 3.5 intervals is not a whole number, so
+  /// the sequencer paused: it counts as the whole intervals in it, 3.
   func clocks(in gap: Double, each clockMicros: Double) -> Int64 {
     let clocks = gap / clockMicros
     let whole = Int64(rounding: clocks)

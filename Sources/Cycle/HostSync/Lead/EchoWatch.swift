@@ -249,8 +249,9 @@ struct EchoWatch: BitwiseCopyable {
     return true
   }
 
-  /// Returns whether the received clock is a copy of ours: it moves by less than half of what its tempo
-  /// implies, or by less than its jitter can feign.
+  /// Returns whether the received clock is a copy of ours. It is a copy if it drifts against our clock by
+  /// less than half of the drift that the difference of tempo would cause, or by so little that jitter
+  /// explains it.
   private static func isOurs(_ fit: Fit, _ share: Double) -> Bool {
     // A copy with much jitter is still a copy: a machine that wakes up late is not another clock. Another
     // tempo moves the clock smoothly.

@@ -22,7 +22,7 @@ struct TempoUnit: BitwiseCopyable {
   private var votes = 0
   private var countsQuarters: Bool?
 
-  /// Reads what the master shows in a cycle that is heard at `time`.
+  /// Reads the tempo, bar and beat that the timebase master shows in a cycle. The cycle is heard at `time`.
   mutating func shown(_ bbt: BBT?, at time: Double, isRolling: Bool) -> LeaderReading.Shown {
     if bbt != nil {
       // A master that comes back after a long absence counts as another master.

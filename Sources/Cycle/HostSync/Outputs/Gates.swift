@@ -84,8 +84,8 @@ struct Pulse: BitwiseCopyable {
     return mark.map { min(next, window.grid.time(of: $0)) } ?? next
   }
 
-  /// Returns whether the boundary `number` is one of the `count` pulses in each span of beats or bars. A beat
-  /// has `parts * count` boundaries.
+  /// Returns whether a pulse begins at the boundary `number`. A beat is divided at `parts * count`
+  /// boundaries, and `count` pulses are spread evenly over each span of beats or bars.
   private static func isDue(_ number: Int64, _ count: Int64, parts: Int64, _ span: Int64, inBars bars: Bars?)
     -> Bool
   {

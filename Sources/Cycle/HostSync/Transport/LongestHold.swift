@@ -11,7 +11,7 @@ extension Report {
     let step = 5e6
     var report = self
     report.moment.beatMicros = max(moment.beatMicros, beatMicros)
-    // The other clients may need the longest estimate, and one second more is kept in reserve.
+    // The other clients may need as long as we ever estimate for them. One second is added in reserve.
     let longest = report.longestHold(by: choices) + ReadinessEstimate.longest + 1e6
     guard longest > Double(usual.count) else { return nil }
     return Micros(rounding: (longest / step).rounded(.up) * step)

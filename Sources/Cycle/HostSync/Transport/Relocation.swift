@@ -10,7 +10,8 @@ import TactusChoices
 public struct Relocation: Sendable, BitwiseCopyable {
   /// The place of the first frame that rolls.
   public var place: SongPlace
-  /// The intended place: less than a cycle after `place`, or before it if this relocation replaces another.
+  /// The intended place. It lies less than a cycle after `place`. If this relocation replaces another, it may
+  /// also lie before `place`.
   private var meant: SongPlace
   /// The time on Link's clock at which the first rolling frame is heard. It is the start of a cycle.
   public var heardAt: Double
@@ -140,8 +141,8 @@ extension Relocation {
     return planned - passed
   }
 
-  /// Plans a relocation after which `place` is heard at `time`: to the frame if there is room before it, else
-  /// in the nearest cycle. `time` is not before `soonest`.
+  /// Plans a relocation after which `place` is heard at `time`. This is exact to the frame if enough frames
+  /// precede `place`; otherwise `place` is heard in the nearest cycle. `time` is not before `soonest`.
   static func meeting(_ time: Double, _ place: SongPlace, from now: Report) -> Relocation {
     let moment = now.moment
     let ahead = (time - moment.heard.start) / moment.cycleMicros

@@ -49,7 +49,8 @@ public struct StartAnnouncement: Sendable {
     return .move(to: time)
   }
 
-  /// Whether the start that the session knows of still waits. JACK may show that start late.
+  /// Whether the start that we announced to the session has not happened yet. JACK may show it some cycles
+  /// late.
   private func isStillWaiting(_ report: Report) -> Bool {
     guard let announced else { return false }
     return report.song.isWaiting || !(announced.isAsked || report.isMoving)

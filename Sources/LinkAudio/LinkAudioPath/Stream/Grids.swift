@@ -38,7 +38,7 @@ struct Grids: BitwiseCopyable {
 
   /// The host time of a stamp's beat, by a grid that has the stamp's tempo. If several grids have this tempo,
   /// the result is the time nearest to `expected`, or the time by the newest of the grids if `expected` is
-  /// nil. nil: no grid has the stamp's tempo, perhaps not yet.
+  /// nil. Returns nil if no grid has the stamp's tempo; such a grid may still arrive.
   func time(of stamp: Stamp, expected: Double?, at present: Double) -> Double? {
     var best: Double?
     var newest = -Double.infinity

@@ -90,7 +90,7 @@ struct StampNoise: BitwiseCopyable {
     clear()
   }
 
-  /// Counts the stamps that were `apart` as noise.
+  /// Treats the stamps that deviated (`apart`) as noise.
   private mutating func forgetApart() {
     for _ in 0..<min(apart, Self.enough) { typical += (limit - typical) / Self.memory }
     clear()

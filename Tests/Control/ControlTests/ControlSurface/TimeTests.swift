@@ -152,7 +152,7 @@ struct TimeTests {
       desk.errors.count == 1 && desk.errors[0].hasPrefix("tempo: the session's beats were renumbered"))
     desk.wait(3600 * 8)
     #expect(desk.program.commands == [])
-    // A tempo may wait for the longest possible bar.
+    // A tempo may wait as long as the longest possible bar lasts.
     let now = desk.now
     desk.update {
       $0.choices.quantum = 64

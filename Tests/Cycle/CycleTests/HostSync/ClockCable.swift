@@ -79,7 +79,7 @@ final class ClockCable {
     studio.transport.state = .rolling
   }
 
-  /// The ways to start a transport whose MIDI clock comes back.
+  /// The ways to start a transport whose own MIDI clock is looped back to the port `control`.
   enum Launching: CaseIterable {
     case atOnce, onTheBar, exactly, withoutClockBefore
   }

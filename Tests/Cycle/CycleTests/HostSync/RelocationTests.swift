@@ -272,8 +272,8 @@ struct RelocationTests {
       while studio.report.song.beat < 44 || !studio.report.song.isRolling {
         studio.play(frames)
         #expect(mayRoll || !studio.report.song.isRolling || studio.report.song.beat > 40, "\(behind)")
-        // If all clients have let the transport roll, it will roll. But nothing may play between two requests
-        // that JACK handles in the same silence.
+        // If all clients have let the transport roll, it will roll. But if JACK gets a second request before
+        // the transport rolls, no sound may come between the two requests.
         mayRoll = studio.relocations == 1 || mayRoll && studio.transport.state == .rolling
       }
       studio.play(seconds: 1, frames: frames)

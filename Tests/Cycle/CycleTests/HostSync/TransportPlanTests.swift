@@ -434,7 +434,7 @@ struct TransportPlanTests {
     #expect(!obey(3, starts: true))
   }
 
-  /// jackd reads its limit when a hold begins.
+  /// jackd reads its limit for a hold only when the hold begins. A later change does not affect that hold.
   @Test func `a hold that gets longer than JACK's limit begins anew`() {
     for isHolding in [true, false] {
       var stand = PlanStand()

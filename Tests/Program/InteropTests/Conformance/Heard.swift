@@ -5,7 +5,7 @@ import Testing
 /// The clicks of both programs in a period of time.
 struct Heard {
   let ours, theirs: [Onset]
-  /// Whether no cycle was lost in this time, so that no click may be missing.
+  /// Whether all cycles were heard in this time. Then a missing click is a fault.
   let isWhole: Bool
 
   static func median(_ values: [Double]) -> Double {

@@ -337,7 +337,7 @@ struct KeyboardTests {
   func `a lasting change by a key is reported with its undo`() {
     var state = SurfaceState()
     func remark(_ key: Key) -> String? { Keyboard.remark(KeyMap().targets(of: key), by: key, state) }
-    #expect(remark(.character("b")) == "After a stop: back to the bar; b goes on to the start")
+    #expect(remark(.character("b")) == "After a stop: back to the bar; b again: back to the start")
     #expect(remark(.character("a")) == "Ableton Link: off, also at the next start; a takes that back")
     // A tactus on another machine does not remember the choices of an unpaired controller.
     let there = Keyboard.remark(
