@@ -27,7 +27,7 @@ final class CommandHandler: SessionObserver {
     var wantsTimebase: Bool
     /// Commands that wait for the control thread.
     var commands: [Command] = []
-    /// Whether a wanted save may overwrite a file; nil: no save is wanted.
+    /// Whether a requested save may overwrite a file; nil: no save is requested.
     var asksToSave: Bool?
     /// The numbers of peers since the last `takePeerCounts`, oldest first.
     var peerCounts: [Int] = []

@@ -4,7 +4,7 @@ import Glibc
 import JACKHost
 
 /// Reports to systemd for a service of `Type=notify`. Each report is one datagram to the socket that
-/// `NOTIFY_SOCKET` names. Without a socket, or if it is gone, nothing happens. [control]
+/// `NOTIFY_SOCKET` names. If there is no such socket, no report is sent. [control]
 final class ServiceReport {
   private var address = sockaddr_un()
   private var length: socklen_t = 0

@@ -130,7 +130,7 @@ extension SurfaceState.Readings {
 
 /// The part of JACK's state that the control thread knows, for controllers.
 struct HostView {
-  /// All but the timebase, which the audio thread reports.
+  /// JACK's state without the timebase, which the audio thread reports.
   var jack = SurfaceState.JACKState()
   var probableMaster: String?
   var wantsTimebase = true

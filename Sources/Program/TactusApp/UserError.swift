@@ -9,7 +9,7 @@ struct UserError: Error {
     case mistyped
     /// The file does not exist, or exists and can't be read.
     case missing, unreadable
-    /// No JACK server runs, or no tactus.
+    /// No JACK server runs, or no tactus runs.
     case unavailable
   }
 

@@ -8,8 +8,8 @@ internal import CTactusQRencode
 ///
 /// The way in: `QRCode(_:)`, then `isDark`.
 public struct QRCode: Hashable, Sendable {
-  /// The width of the light margin around a code: as the standard requires, and the least that phones still
-  /// accept. In squares.
+  /// The width, in squares, of the light margin around a code. The standard requires this width, and phones
+  /// accept no smaller one.
   public static let margin = 4
   public static let leastMargin = 2
 
