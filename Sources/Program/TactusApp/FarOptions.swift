@@ -23,7 +23,7 @@ enum AcceptChoice: Equatable, OptionValueType {
   case off
   case at(Address?, port: UInt16?)
 
-  /// nil: the text has none of these forms.
+  /// Parses an option's value: `off`, `on`, a port, an address, or both. nil: the value is not valid.
   init?(written text: String) {
     switch text {
     case "off": self = .off

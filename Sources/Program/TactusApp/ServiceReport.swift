@@ -12,7 +12,7 @@ final class ServiceReport {
   private var status = ""
   private var isReady = false
 
-  /// For the service manager that started tactus, if one did.
+  /// The report to the service manager that started tactus. Without a service manager, it sends nothing.
   static func ofEnvironment() -> ServiceReport {
     ServiceReport(socket: Environment.text("NOTIFY_SOCKET"))
   }

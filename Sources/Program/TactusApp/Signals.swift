@@ -35,8 +35,8 @@ struct Signals {
     pthread_sigmask(SIG_SETMASK, &none, nil)
   }
 
-  /// Calls `over`, which replaces this program by another one. That one starts with the default actions for
-  /// signals.
+  /// Calls `over`, which replaces this program by another one. The new program starts with the default
+  /// actions for signals.
   static func hand(over: () -> Void) {
     let before = [SIGUSR1, SIGHUP].map { ($0, Glibc.signal($0, SIG_DFL)) }
     over()

@@ -112,8 +112,8 @@ struct AskedLaunch {
   private var wasSeen = false
   private(set) var isOver = false
 
-  /// How long JACK may still show the state from before a command: it shows a change within a few cycles, or
-  /// never.
+  /// How long after a command JACK may still show the earlier state. JACK shows a change within a few cycles
+  /// or never.
   private static let reaction = Micros(100_000)
   /// The time after which a start that has not begun never begins. A start may have to wait behind a stop.
   private static let startTimeout = TransportLimits.answerTimeout + TransportLimits.answerTimeout

@@ -10,7 +10,7 @@ struct BeatRow {
   let current: Int
   /// The part of the bar that has passed: 0 at the downbeat, 1 at the next downbeat.
   let passed: Double
-  /// Whether a start waits: the beats are then those before the song.
+  /// Whether a start waits. If so, the row shows the beats before the song.
   let isCountIn: Bool
   /// The click's pattern; each beat has this many letters of it.
   private let pattern: Pattern

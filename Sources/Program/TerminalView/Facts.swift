@@ -73,7 +73,7 @@ struct Facts {
 
   /// The state of the web page in words, in at most this many columns.
   ///
-  /// - Parameter opener: the key that opens the page; nil: no key does.
+  /// - Parameter opener: the key that opens the page; nil: no key opens it.
   func page(within columns: Int, opener: String?) -> String {
     switch state.page.reach {
     case .off:

@@ -30,7 +30,7 @@ public struct Frame {
     shown = nil
   }
 
-  /// Replaces `bytes` by those that turn the shown picture into `next`.
+  /// Replaces `bytes` by the bytes that turn the shown picture into `next`.
   public mutating func draw(_ next: Picture) {
     bytes.removeAll(keepingCapacity: true)
     // Cursor and style are known only within one frame, because other programs may write in between.

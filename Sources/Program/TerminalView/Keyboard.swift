@@ -20,7 +20,7 @@ public struct Keyboard: Sendable {
   /// A tempo that is being typed.
   public struct OptionValueType: Hashable, Sendable {
     var text: String
-    /// Why the typed tempo was refused; nil: it was not.
+    /// Why the typed tempo was refused; nil: it was not refused.
     var objection: String?
     fileprivate var until: Micros
   }

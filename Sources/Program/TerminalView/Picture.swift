@@ -4,7 +4,7 @@
 public struct Style: Hashable, Sendable {
   public enum Colour: UInt8, Sendable {
     case plain, downbeat, beat, good, warning, alarm, quiet
-    /// Black on white, whatever colours the terminal has: a camera has to read it.
+    /// Black on white, whatever colours the terminal has: a camera must be able to read the QR code.
     case code
   }
 
@@ -44,8 +44,8 @@ public struct Size: Hashable, Sendable {
   }
 }
 
-/// The content of the whole terminal. Drawing outside the edges has no effect, so callers need not check
-/// them.
+/// The content of the whole terminal. Drawing outside its edges has no effect, so callers need not check
+/// their columns and rows.
 public struct Picture: Hashable, Sendable {
   public let size: Size
   private var cells: [Cell]

@@ -67,7 +67,7 @@ struct RunningTactus: ~Copyable {
 
   func say(_ message: Message) { socket.send(message, to: endpoint) }
 
-  /// Returns the next messages. nil: none came in time, or the bell rang.
+  /// Returns the next messages. nil: no message came in time, or the bell rang.
   mutating func receive(withinMilliseconds limit: Int, orAt bell: Int32 = -1) throws(UserError) -> [Message]?
   {
     switch socket.receive(withinMilliseconds: limit, orAt: bell) {
