@@ -173,7 +173,7 @@ struct ChannelPlacesTests {
     #expect(names.isEmpty)
   }
 
-  @Test mutating func `a new channel with a name that another had gets a place of its own`() {
+  @Test mutating func `a new channel with another's old name gets a place of its own`() {
     want("*/*")
     offer([("Ref/Click", 1)])
     offer([("Ref/Clack", 1), ("Ref/Click", 2)])

@@ -8,7 +8,7 @@ import Testing
 /// Tests the end of the program while JACK, the disk or the terminal does not cooperate.
 @Suite("The end", .serialized)
 struct EndTests {
-  /// Long enough that two signals do not count as one.
+  /// A pause that is long enough that tactus does not take two signals for one.
   private let pause = Duration.milliseconds(400)
 
   private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {

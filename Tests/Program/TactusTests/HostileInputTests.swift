@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Input that was tried by hand for an afternoon and did no harm. It must never do any.
+/// Input that was tried by hand for an afternoon and did no harm. This input must never do harm.
 @Suite("Hostile input")
 struct HostileInputTests {
   private static let values = [

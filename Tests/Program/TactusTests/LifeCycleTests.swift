@@ -43,7 +43,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `Link rests while no controller listens, and returns for one`()
+  func `Link rests while no controller listens, and returns for a controller`()
     async throws
   {
     let (stage, child, linkhut) = try await studio()
@@ -109,7 +109,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `a connected port keeps Link on the network, a lost one lets it rest`() async throws {
+  func `a connected port keeps Link on the network, a lost port lets Link rest`() async throws {
     let (stage, child, linkhut) = try await studio()
     try await Task.sleep(for: .milliseconds(1500))
     #expect(try await linkhut.status().peers == 0)

@@ -41,7 +41,7 @@ struct OwnOutputProgramTests {
   }
 
   @Test
-  func `an added output is there at the next start, and plays`() throws {
+  func `an added output exists at the next start, and plays`() throws {
     var configuration = Configuration()
     var state = SurfaceState()
     configuration.choose(in: &state)

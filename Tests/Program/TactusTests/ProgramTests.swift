@@ -25,7 +25,7 @@ func `a wrong command line ends with 2, the reason and a hint at the help`()
 }
 
 @Test
-func `without a server the program ends with 69 and one line of advice`() async throws {
+func `without a server the program ends with status 69 and a line of advice`() async throws {
   let done = try await ChildProcess.run([program, "-s", "nobody"])
   #expect(done.status == 69 && done.output == "")
   #expect(done.errors.hasPrefix("tactus: no JACK server called \"nobody\" is running; "))

@@ -95,7 +95,7 @@ struct SignalledProgramTests {
   }
 
   @Test
-  func `SIGHUP reloads the configuration; a wrong one changes nothing`()
+  func `SIGHUP reloads the configuration; a wrong file changes nothing`()
     async throws
   {
     let stage = try await LabStage()

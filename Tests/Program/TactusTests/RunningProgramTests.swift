@@ -8,7 +8,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Tests `status`, `monitor`, `send` and kept connections: a tactus runs, and another one asks it.
+/// Tests `status`, `monitor`, `send` and kept connections: a tactus runs, and a second tactus asks the first.
 @Suite("Commands to a running tactus", .serialized)
 struct RunningProgramTests {
   private func start(_ stage: LabStage, _ options: String...) async throws -> ChildProcess {
@@ -125,7 +125,7 @@ struct RunningProgramTests {
     }
     let bindings = try await send("midi/list")
     #expect(bindings.status == 0 && bindings.output.hasSuffix(" (standard)\n"), "\(bindings)")
-    // If the table refuses a command, it is not even sent.
+    // If the command table refuses a command, `send` does not send the command.
     for (words, line) in [
       (["tempoo", "5"], "there is no tempoo: do you mean tempo?"),
       (["midi/lern", "tap"], "there is no midi/lern: do you mean midi/learn?"),

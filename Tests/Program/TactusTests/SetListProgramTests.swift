@@ -53,7 +53,7 @@ struct SetListProgramTests {
   }
 
   @Test
-  func `songs added while tactus plays are there at the next start`() throws {
+  func `songs added while tactus plays are in the set list at the next start`() throws {
     var configuration = try Configuration(arguments: ["--song=A = tempo 100"])
     var state = SurfaceState()
     configuration.choose(in: &state)

@@ -25,7 +25,7 @@ struct StartedServerTests {
       stage.command(["env", "-u", "JACK_NO_START_SERVER", "HOME=\(home.path)", program] + options)
     }
 
-    /// Returns the number of running servers as soon as it is `wanted`, or after 20 s.
+    /// Returns the number of running servers as soon as the number is `wanted`, or after 20 s.
     func servers(_ wanted: Int) async throws -> Int {
       var count = -1
       for _ in 0..<200 {

@@ -180,7 +180,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `choices of earlier runs stay when a later one makes others`() throws {
+  func `choices of earlier runs stay if a later run makes other choices`() throws {
     _ = try run { $0.choices.syncsStartStop = true }
     _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
     let next = try start().configuration

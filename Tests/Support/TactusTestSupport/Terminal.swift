@@ -24,7 +24,7 @@ public final class Terminal: Sendable {
           + ["bash", "--norc", "--noprofile", "-i"]))
     guard done.status == 0 else { throw NeverSeen(description: done.errors) }
     try await tmux("set-option", "-g", "status", "off")
-    // Add a row, because tmux's status line takes one.
+    // Add a row, because tmux's status line takes a row.
     try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
     try await see("$")
   }
@@ -89,7 +89,7 @@ public final class Terminal: Sendable {
     try await tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{wrap_flag}")
   }
 
-  /// Waits for the shell's prompt. Keys that are typed before it would be lost.
+  /// Waits for the shell's prompt. Keys that are typed before the prompt would be lost.
   public func prompt() async throws {
     try await look(for: "the prompt") { $0.split(separator: "\n").last?.hasSuffix("$") == true }
   }

@@ -16,7 +16,7 @@ struct FactTests {
   }
 
   @Test
-  func `measured values are shown only while they are not as they should be`() {
+  func `measured values are shown only while they are not normal`() {
     for (words, usual, odd) in [
       ("drift", { $0.readings.driftPartsPerMillion = 120 }, { $0.readings.driftPartsPerMillion = -250 }),
       ("lag", { $0.readings.lagMilliseconds = -2.9 }, { $0.readings.lagMilliseconds = -4.9 }),

@@ -203,7 +203,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `a configured key replaces the standard one, also on the page`() {
+  func `a configured key replaces the standard key, also on the keys page`() {
     var desk = Desk(["t = rewind, start now", "t = click 1", "h = tap", "1 = tempo 128", "x = tempo 133.5"])
     desk.press(.character("t"))
     #expect(desk.commands == [.rewind, .start(.now), .set("click", .flag(true))])

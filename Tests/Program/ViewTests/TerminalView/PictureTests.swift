@@ -11,7 +11,7 @@ struct PictureTests {
   static let sizes = [(40, 12), (80, 24), (200, 60)]
 
   @Test(arguments: sizes)
-  func `the essential facts are there at every size`(columns: Int, rows: Int) {
+  func `the view shows the essential facts at every size`(columns: Int, rows: Int) {
     var scene = Scenes.scene(beat: 9) {
       $0.transport = Scenes.rolling
       $0.choices.syncsStartStop = true
@@ -67,7 +67,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the lit box is the beat that is heard, exact to the microsecond`() {
+  func `the lit box shows the beat that sounds, exact to the microsecond`() {
     func lit(_ time: Int64, _ change: (inout SurfaceState) -> Void = { _ in }) -> [Int] {
       var scene = Scenes.scene(change)
       scene.now = Micros(time)
@@ -318,7 +318,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the message before the last is shown if there is room`() {
+  func `the second-newest message is shown if there is room`() {
     var scene = Scenes.scene()
     scene.earlierNews = News("JACK server gone", at: .zero)
     scene.news = News("back on JACK server", at: .zero)
@@ -344,7 +344,7 @@ struct PictureTests {
   }
 
   @Test
-  func `every size and state is drawn completely; a tiny one says so`() {
+  func `every size and state is drawn whole; a tiny terminal says so`() {
     var states: [Scene] = [Scenes.scene()]
     for quantum in [0.0, 0.5, 1, 7, 64, 1e9] {
       states.append(Scenes.scene(beat: 3.7) { $0.choices.quantum = quantum })
