@@ -21,7 +21,7 @@ struct ChannelPlaces {
     var title: String
     /// The channel's id in its peer's current run; nil: the place waits for its channel.
     var channel: ChannelID?
-    /// When `channel` was set; nil: never.
+    /// When `channel` was set; nil: it was never set.
     var since: Micros?
     /// The option's text by which the user chose the channel.
     var words: ReceivedText?

@@ -52,7 +52,7 @@ struct Places: Equatable, Sendable {
   }
 
   /// The first configuration that exists. A broken link counts as existing: the configuration after it is not
-  /// read. nil: none exists.
+  /// read. nil: no configuration exists.
   var presentConfiguration: String? {
     ([configuration].compactMap(\.self) + defaults).first { path in
       var found = stat()

@@ -12,7 +12,7 @@ import TactusJSON5
 /// separate thread writes. If writing fails, one notice reports it, the old file stays, and the write is
 /// repeated later.
 final class StateKeeper: Sendable {
-  /// Choices are written after this time without a change: a fader may still move.
+  /// The time without a further change after which choices are written: a fader may still move.
   static let rest = Micros(1_000_000)
   /// Choices are written after this time even if they keep changing.
   static let longestDelay = Micros(10_000_000)
@@ -155,7 +155,7 @@ private final class Writing: Sendable {
     self.path = path
     let thread = try? Thread("state") { [self] in run() }
     self.thread.withLock { $0 = thread }
-    // If no thread can be started, write on this one.
+    // If no thread can be started, write on the present thread.
     if thread == nil { run() }
   }
 

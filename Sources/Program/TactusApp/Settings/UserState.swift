@@ -59,7 +59,7 @@ struct UserState: Equatable {
     return Entry(value: value, over: over)
   }
 
-  /// Adds later choices, which replace earlier ones.
+  /// Adds later choices, which replace earlier choices.
   mutating func merge(_ later: UserState) {
     entries.merge(later.entries) { _, later in later }
     for name in later.entries.keys { kept[name] = nil }

@@ -40,7 +40,7 @@ enum WholeFile {
     return bytes
   }
 
-  /// The first line of a file; nil: there is none.
+  /// The first line of a file; nil: the file has no first line, or can't be read.
   static func firstLine(_ path: String) -> String? {
     guard let bytes = try? read(path, limit: 4096) else { return nil }
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)

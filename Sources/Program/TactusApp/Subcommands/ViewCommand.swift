@@ -79,7 +79,7 @@ private struct Visit: ~Copyable {
   private static let lease: Int32 = 15
   private static let renewal = Micros(5_000_000)
   private static let question = Micros(1_000_000)
-  /// How long to wait for the first answer, and for later ones.
+  /// How long to wait for the first answer, and for later answers.
   private static let answerTimeout = Micros(2_000_000)
   private static let longestSilence = Micros(6_000_000)
 
@@ -89,7 +89,7 @@ private struct Visit: ~Copyable {
   private var renewed: Micros?
   private var asked: (at: Micros, number: Int32) = (.zero, 0)
   private var heard = Micros.zero
-  /// Why no messages arrive; nil: they do arrive.
+  /// Why no messages arrive; nil: messages arrive.
   private var silence: String?
   private var lastMessage = ""
 

@@ -45,7 +45,7 @@ final class DistantTactus: StateSource {
 
   var reach: Reach {
     let all = endpoints
-    // If another machine listens at all its addresses, show the one by which we reach it.
+    // If another machine listens at all its addresses, show the address by which we reach that machine.
     guard let place, let every = all.first(where: { $0.address.isEvery }) else {
       return Reach(all, isWanted: true)
     }

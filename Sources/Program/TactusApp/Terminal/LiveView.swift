@@ -123,7 +123,7 @@ private final class RenderLoop {
   private static let nap: Int64 = 200_000
   /// How often the addresses of this machine are looked up: they can change at any time.
   private static let reachInterval = Micros(2_000_000)
-  /// For this long after a key, every change is drawn as soon as it happens.
+  /// The time after a key during which every change is drawn as soon as it happens.
   private static let curiosity = Micros(100_000)
 
   private let live: LiveView

@@ -39,7 +39,7 @@ final class StderrCapture {
     (descriptor, errors) = (-1, -1)
   }
 
-  /// The text that has arrived; nil: none.
+  /// The text that has arrived; nil: no text has arrived.
   func drain() -> String? {
     guard descriptor >= 0 else { return nil }
     var chunk = [UInt8](repeating: 0, count: 4096)
