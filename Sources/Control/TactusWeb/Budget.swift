@@ -14,8 +14,8 @@ struct Budget {
   /// have cost.
   var listeners: TokenBucket
   var requests: TokenBucket
-  /// The budget for WebSocket messages. Paired browsers are trusted, all others are strangers. The budget
-  /// of each host within it also pays for the host's connections and requests.
+  /// The budget for WebSocket messages. Paired browsers are trusted, all others are strangers. Each
+  /// host has a share of this budget, which also pays for the host's connections and requests.
   var gate: InputGate<Address>
   /// The debt at which a host's new connections are reset. Several phones behind one router that load the
   /// page at once cost less.

@@ -112,8 +112,8 @@ public enum Question {
 ///
 /// Until the departure is done nothing else may be asked of libjack, which knows one server at a time.
 final class Departure: @unchecked Sendable {
-  /// A server that answers releases us within a few cycles; jackd waits half a second for each client that is
-  /// late, and five for one that does not answer.
+  /// The longest time for libjack to leave the server. If the server works, this takes a few cycles. jackd
+  /// waits half a second for each late client, and five seconds for a client that does not answer.
   private static let limit = Micros(6_000_000)
 
   private let start = HostClock.micros()

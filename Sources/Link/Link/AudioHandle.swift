@@ -19,8 +19,8 @@ extension Link {
   /// not the music: a change contains the time from which it is valid, and the audio thread itself sees the
   /// change at once.
   ///
-  /// All functions but the release are real-time-safe, and for the thread that owns the handle. Those that
-  /// capture or commit are mutating.
+  /// All functions but the release are real-time-safe. Call them only on the thread that owns the handle. The
+  /// functions that capture or commit are mutating.
   public struct AudioHandle: ~Copyable, Sendable {
     /// Keeps the memory of the two pointers alive. The audio thread never touches this property, and so
     /// counts no references.

@@ -44,7 +44,7 @@ import Testing
       #expect(abs(clicks.lateness) < 25, "\(clicks.map(\.late))")
       lateness.append(clicks.lateness)
     }
-    // The median is within two periods of the beat.
+    // The median of the three starts is within two periods of the beat.
     #expect(abs(lateness.sorted()[1]) < 12, "\(lateness)")
     // Qtractor writes the new tempo into its own map a moment later.
     for tempo in [97.0, 140] {

@@ -69,7 +69,7 @@ final class Visit {
     #expect(await tactus.status() == 0)
   }
 
-  // What a visitor does.
+  // The actions of a visitor to the page.
 
   /// Opens the address of the QR code.
   func arrive(unpaired: Bool = false) async throws {

@@ -13,8 +13,8 @@ struct Foresight {
   var isOld = false
 }
 
-// Announces the tempo or song that waits for its beat next: outputs that are sent early need the next tempo
-// and meter in advance.
+// Announces the next tempo or song, which still waits for its beat. Outputs that are sent early must know the
+// next tempo and meter in advance.
 extension SurfaceMachine {
   mutating func foresee() {
     guard foresight.isOld || foresight.agenda != agenda.changes else { return }

@@ -32,7 +32,7 @@ struct FakeTransport {
   /// The microseconds by which the driver is late for this cycle (counted from Play).
   var stall: (Int) -> Double = { _ in 0 }
   private(set) var sincePlay = 0
-  /// The cycle, counted from Play, in which we last said yes.
+  /// The cycle, counted from Play, in which we last reported that we are ready.
   private(set) var lastAnswer = 0
 
   var launch = Launch()

@@ -41,7 +41,7 @@ struct FirstSoundTests {
   }
 
   @Test(arguments: campaign([0, 0.01]))
-  func `we hear a reference within 600 milliseconds and it hears us`(loss: Double) {
+  func `we hear a reference peer within 600 milliseconds and it hears us`(loss: Double) {
     var ours = Figures()
     var theirs = Figures()
     for seed in 1...60 as ClosedRange<UInt64> {

@@ -27,7 +27,7 @@ struct FrameTests {
   }
 
   @Test
-  func `every frame leaves the terminal with the new picture`() {
+  func `after every frame the terminal shows the new picture`() {
     for coloured in [true, false] {
       var frame = Frame(coloured: coloured)
       var screen = ScreenReader(Size(columns: 80, rows: 24))
