@@ -3,6 +3,8 @@ public import TactusChoices
 
 /// The report of one cycle. It is small and has a fixed size, so that it fits a queue or a published value.
 /// Its counters only grow.
+///
+/// More than 20 properties: the parts of their owners, and what `HostSync` itself knows.
 public struct Report: Sendable, BitwiseCopyable {
   /// The session's beat that is heard through the physical outputs at frame 0 of this cycle.
   public var sessionBeat = 0.0

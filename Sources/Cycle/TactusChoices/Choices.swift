@@ -7,6 +7,8 @@ public import BeatMath
 // and no heap memory.
 
 /// The choices that matter inside a cycle. They are replaced as a whole and take effect in the next cycle.
+///
+/// More than 20 properties: one for each choice or group of choices.
 public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var meter = Meter()
   public var ownQuantum = Quantum.bar

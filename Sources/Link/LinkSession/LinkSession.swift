@@ -15,7 +15,7 @@ public import LinkWire
 ///
 /// **After every `handle` or `receive`, call `nextOutput` until it returns `.sleep`.** Only then is the
 /// machine at rest and its state complete. ``receive(_:from:on:via:waited:at:)`` and ``handle(_:at:)`` are
-/// the only inputs.
+/// the only inputs. More than 20 properties: the files of this module share the state of the protocol.
 public struct LinkSession: Sendable {
   /// An input other than a datagram.
   public enum Input: Sendable {

@@ -21,6 +21,8 @@ public import LinkWire
 
 /// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says
 /// `.sleep`.**
+///
+/// More than 20 properties: the files of this module share the state of the protocol.
 package struct LinkAudioSession: Sendable {
   package enum Input: Sendable {
     /// The time that the last `.sleep` gave has come. An early or late call does no harm.

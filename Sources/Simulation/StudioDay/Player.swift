@@ -19,6 +19,8 @@ public enum LaunchStage: Sendable { case waiting, released }
 
 /// A JACK server on the machine of one peer, with `HostSync` in it. The driver's wake-ups are events of the
 /// world, and are as late as on a busy machine. Occasionally the client loses cycles, or the driver stalls.
+///
+/// More than 20 properties: the driver, the client, the ears and the troubles of one machine.
 final class Player {
   /// `cyclesPerLoss`: the average number of cycles between two losses of a few cycles. `cyclesPerStall`: the
   /// same between two stalls of the driver.

@@ -108,7 +108,7 @@ public struct Group: OptionSet, Hashable, Sendable {
   package var words: String { Self.names.filter { contains($0.group) }.map(\.name).joined(separator: " ") }
 }
 
-/// The state of the surface itself, as far as it belongs to no setting.
+/// The state of the surface itself that belongs to no setting: more than 20 values that share no owner.
 struct SurfaceMemory: Hashable, Sendable {
   var faderRange = 60.0...180.0
   var tempoStep = 1.0

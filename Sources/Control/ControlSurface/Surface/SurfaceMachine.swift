@@ -10,6 +10,9 @@ import TactusOSC
 /// The machine has no liblo server and reads no clock: each event comes with the time of both clocks. After
 /// every mutating call, call `nextOutput` until it returns nil, answer each order with `settle`, and call
 /// `tick` at `deadline`.
+///
+/// More than 20 properties: each property is one part of the surface, and the machine passes values between
+/// the parts.
 struct SurfaceMachine {
   enum Output {
     case send([UInt8], to: Peer)

@@ -13,6 +13,8 @@ import BeatMath
 /// (`ClockDoubt.swift`). Messages at another pace restart the loop, but the count of the messages goes on.
 /// Messages at the same pace after a pause of half an interval move the beat and leave the tempo. A single
 /// late message changes neither beat nor tempo.
+///
+/// More than 20 properties: the loop and `ClockDoubt.swift` share the state of one filter.
 public struct ClockLoop: BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
     /// No clock message has come yet.

@@ -13,6 +13,8 @@ import BeatMath
 /// JACK's frame counter includes them.
 ///
 /// This type reads no clock, and uses frame numbers of other cycles only as distances.
+///
+/// More than 20 properties: the readings of the last cycle, the source of the times, and the counters.
 struct CycleTimes: BitwiseCopyable {
   private enum Source: BitwiseCopyable { case jack, wakes }
 

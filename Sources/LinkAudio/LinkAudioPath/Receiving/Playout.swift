@@ -8,6 +8,9 @@ import BeatMath
 /// the period's `OutputPeriod`. While the server freewheels, its periods have no true time: then drop the
 /// chunks and call neither function. After the freewheel the playout finds its place in the stream again. All
 /// functions but `init` are for the audio thread.
+///
+/// More than 20 properties: the ring of samples, the line that the sender follows, and the state of gaps and
+/// figures.
 package struct Playout: ~Copyable {
   /// The most frames in a period.
   package static var mostFrames: Int { @inlinable @_noLocks @_noAllocation get { 8192 } }
