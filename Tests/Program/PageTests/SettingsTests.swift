@@ -91,7 +91,8 @@ import Testing
       const box = row.querySelector('input:not([type=range])'), fader = row.querySelector('input[type=range]');
       if (fader && !box) return 'drag ' + quoted(' input[type=range]') + ' ' + (fader.value > (Number(fader.min) + Number(fader.max)) / 2 ? -40 : 40);
       if (!box) return 'nothing';
-      const words = {'link/audio/delay': ' 35', 'link/name': ' Rack', 'link/distance': ' 2beats', 'midi/learn': ' tap', 'set/song': ' Two'}[path];
+      const words = {'link/audio/delay': ' 35', 'link/name': ' Rack', 'link/distance': ' 2beats', 'midi/learn': ' tap', 'set/song': ' Two',
+        'click/swing': ' 58/16', 'clock/swing': ' 58/16', 'pulse/swing': ' 58/16'}[path];
       if (words || isNaN(Number(box.value)) || box.value === '') return 'fill ' + quoted(' input') + (words ?? ' Xx.x');
       const { MIN, MAX } = table.get(path).RANGE[0], value = Number(box.value), up = value + (MAX > 20 ? 2 : 1);
       return 'fill ' + quoted(' input:not([type=range])') + ' ' + (up <= MAX ? up : value - 1) };
