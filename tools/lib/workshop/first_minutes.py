@@ -98,16 +98,22 @@ def is_refused(newcomer: Newcomer) -> None:
     demand("there is one tactus", "tactus:click_1" in ports() and "tactus-01" not in ports())
 
 
-def is_judged(ear: Terminal, summary: str) -> bool:
-    """Whether it was in time; False if it was not, and JACK lost cycles meanwhile."""
-    (bpm,), (median,) = numbers(r"at ([0-9.]+) BPM", summary), numbers(r"([-+0-9.]+) ms from the", summary)
+def loses_time(ear: Terminal) -> bool:
+    """Reads the other lines of tools/listen, and returns whether JACK lost cycles."""
     said = [ear.next(90)]
     while said[-1] is not None and "Link peer" not in said[-1]:
         said.append(ear.next(90))
     print("\n".join(line for line in said if line), flush=True)
     ear.process.wait(20)
+    return any("lost time" in (line or "") for line in said)
+
+
+def is_judged(ear: Terminal, summary: str) -> bool:
+    """Whether it was in time; False if it was not, and JACK lost cycles meanwhile."""
+    (bpm,), (median,) = numbers(r"at ([0-9.]+) BPM", summary), numbers(r"([-+0-9.]+) ms from the", summary)
+    has_lost_time = loses_time(ear)
     is_in_time = abs(bpm - TEMPO) < 0.05 and abs(median) < TOLERATED
-    if not is_in_time and any("lost time" in (line or "") for line in said):
+    if not is_in_time and has_lost_time:
         print("[the machine lost time: again]", flush=True)
         return False
     demand(f"the session's tempo is played, {bpm}, within {TOLERATED} ms of the beat: {median}", is_in_time)
@@ -202,6 +208,12 @@ def is_on_the_bar(linkhut: Terminal) -> bool:
     time.sleep(3)
     press(linkhut, "space: play", "play")
     first = ear.until("Hydrogen:out_L")
+    if "nothing heard" in first:
+        demand("Hydrogen is heard", loses_time(ear))
+        print("[the machine lost time: again]", flush=True)
+        press(linkhut, "space: stop", "stop")
+        time.sleep(1)
+        return False
     for _ in range(4):
         ear.until("Hydrogen:out_L")
     print("…")
