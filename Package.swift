@@ -76,83 +76,89 @@ let package = Package(
   ],
   targets: [
     // Link: the protocol and the library. Nothing here knows of JACK.
-    .target(name: "BeatMath", path: "Sources/Link/BeatMath", linkerSettings: [.linkedLibrary("m")]),
-    Room.link.module("LinkAddresses", uses: ["BeatMath"]),
-    Room.link.module("LinkSystem", uses: ["LinkAddresses", "BeatMath"]),
+    .target(name: "LinkBeatMath", path: "Sources/Link/LinkBeatMath", linkerSettings: [.linkedLibrary("m")]),
+    Room.link.module("LinkAddresses", uses: ["LinkBeatMath"]),
+    Room.link.module("LinkSystem", uses: ["LinkAddresses", "LinkBeatMath"]),
     Room.link.module("LinkHandoff", [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
-    Room.link.module("LinkWire", uses: ["LinkAddresses", "BeatMath"]),
-    Room.link.module("LinkSession", uses: ["BeatMath", "LinkWire"]),
-    Room.link.module("FarLink", uses: ["LinkAddresses", "BeatMath"]),
+    Room.link.module("LinkWire", uses: ["LinkAddresses", "LinkBeatMath"]),
+    Room.link.module("LinkSession", uses: ["LinkBeatMath", "LinkWire"]),
+    Room.link.module("FarLink", uses: ["LinkAddresses", "LinkBeatMath"]),
     Room.link.module("LinkSodium", uses: ["CTactusSodium", "FarLink"]),
     Room.link.module(
       "Link",
-      uses: ["LinkAddresses", "BeatMath", "FarLink", "LinkHandoff", "LinkSession", "LinkWire", "LinkSystem"]),
+      uses: [
+        "LinkAddresses", "LinkBeatMath", "FarLink", "LinkHandoff", "LinkSession", "LinkWire", "LinkSystem",
+      ]),
 
     // LinkAudio: channels of sound between peers.
     // APART: in debug the compiler cannot follow the audio thread to another file of this module.
     Room.linkAudio.module(
-      "LinkAudioPath", uses: ["BeatMath"], [.define("APART", .when(configuration: .debug))]),
-    Room.linkAudio.module("LinkAudioSession", uses: ["LinkAddresses", "BeatMath", "LinkWire"]),
-    Room.linkAudio.module("AudioLanes", uses: ["LinkHandoff", "LinkAudioPath"]),
+      "LinkAudioPath", uses: ["LinkBeatMath"], [.define("APART", .when(configuration: .debug))]),
+    Room.linkAudio.module("LinkAudioSession", uses: ["LinkAddresses", "LinkBeatMath", "LinkWire"]),
+    Room.linkAudio.module("LinkAudioLanes", uses: ["LinkHandoff", "LinkAudioPath"]),
     Room.linkAudio.module(
       "LinkAudio",
       uses: [
-        "LinkAddresses", "AudioLanes", "BeatMath", "Link", "LinkAudioPath", "LinkAudioSession", "LinkSession",
+        "LinkAddresses", "LinkAudioLanes", "LinkBeatMath", "Link", "LinkAudioPath", "LinkAudioSession",
+        "LinkSession",
         "LinkWire", "LinkSystem",
       ]),
 
     // Cycle: JACK's process callback and all that is heard.
-    Room.cycle.module("TactusChoices", uses: ["BeatMath"]),
-    Room.cycle.module("HostSync", uses: ["BeatMath", "TactusChoices"]),
-    Room.cycle.module("ClickSounds", uses: ["CTactusSndfile", "TactusChoices", "HostSync"]),
+    Room.cycle.module("TactusChoices", uses: ["LinkBeatMath"]),
+    Room.cycle.module("TactusSync", uses: ["LinkBeatMath", "TactusChoices"]),
+    Room.cycle.module("TactusClickSounds", uses: ["CTactusSndfile", "TactusChoices", "TactusSync"]),
     Room.cycle.module(
-      "JACKHost",
+      "TactusJACK",
       uses: [
-        "AudioLanes", "BeatMath", "CTactusJACK", "TactusChoices", "LinkHandoff", "HostSync", "LinkAudioPath",
+        "LinkAudioLanes", "LinkBeatMath", "CTactusJACK", "TactusChoices", "LinkHandoff", "TactusSync",
+        "LinkAudioPath",
         "LinkSystem",
       ]),
 
     // Control: OSC, MIDI, keys and the page; one table of commands behind them.
     Room.control.module("TactusArithmetic"),
     Room.control.module("TactusJSON5"),
-    Room.control.module("MIDIControl"),
+    Room.control.module("TactusMIDI"),
     Room.control.module("TactusOSC", uses: ["LinkAddresses", "CTactusLiblo", "LinkSystem"]),
     Room.control.module(
-      "ControlSurface",
+      "TactusSurface",
       uses: [
-        "LinkAddresses", "TactusArithmetic", "BeatMath", "TactusChoices", "TactusJSON5", "LinkSystem",
-        "MIDIControl", "TactusOSC",
+        "LinkAddresses", "TactusArithmetic", "LinkBeatMath", "TactusChoices", "TactusJSON5", "LinkSystem",
+        "TactusMIDI", "TactusOSC",
       ]),
     .target(
       name: "TactusWeb",
       dependencies: [
-        "LinkAddresses", "BeatMath", "CTactusMicrohttpd", "CTactusPage", "CTactusWslay", "ControlSurface",
+        "LinkAddresses", "LinkBeatMath", "CTactusMicrohttpd", "CTactusPage", "CTactusWslay", "TactusSurface",
         "TactusJSON5", "LinkSystem", "TactusOSC",
       ],
       path: "Sources/Control/TactusWeb", exclude: ["Page"]),
-    Room.control.module("NSMClient", uses: ["BeatMath", "LinkSystem", "TactusOSC"]),
+    Room.control.module("TactusNSM", uses: ["LinkBeatMath", "LinkSystem", "TactusOSC"]),
 
     // Program: tactus itself.
     Room.program.module("TactusQRCode", uses: ["CTactusQRencode"]),
     Room.program.module(
-      "TerminalView", uses: ["BeatMath", "TactusChoices", "ControlSurface", "MIDIControl", "TactusQRCode"]),
+      "TactusTerminal",
+      uses: ["LinkBeatMath", "TactusChoices", "TactusSurface", "TactusMIDI", "TactusQRCode"]),
     Room.program.module(
       "TactusApp",
       uses: [
-        "LinkAddresses", "AudioLanes", "BeatMath", "TactusChoices", "ClickSounds", "ControlSurface",
-        "HostSync",
-        "JACKHost", "TactusJSON5", "Link", "LinkAudio", "LinkAudioSession", "LinkHandoff", "LinkSession",
-        "LinkWire", "LinkSystem", "FarLink", "MIDIControl", "NSMClient", "TactusOSC", "TactusQRCode",
-        "LinkSodium", "TerminalView", "TactusWeb",
+        "LinkAddresses", "LinkAudioLanes", "LinkBeatMath", "TactusChoices", "TactusClickSounds",
+        "TactusSurface",
+        "TactusSync",
+        "TactusJACK", "TactusJSON5", "Link", "LinkAudio", "LinkAudioSession", "LinkHandoff", "LinkSession",
+        "LinkWire", "LinkSystem", "FarLink", "TactusMIDI", "TactusNSM", "TactusOSC", "TactusQRCode",
+        "LinkSodium", "TactusTerminal", "TactusWeb",
       ]),
     Room.program.program("tactus", uses: ["TactusApp"], linker: [runtimeInside]),
 
     // Simulation: networks, clocks and studios in no time at all.
-    Room.simulation.module("LinkWorld", uses: ["BeatMath", "LinkSession", "LinkWire"]),
-    Room.simulation.module("LinkCore", uses: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
+    Room.simulation.module("LinkWorld", uses: ["LinkBeatMath", "LinkSession", "LinkWire"]),
+    Room.simulation.module("LinkCore", uses: ["LinkBeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
     Room.simulation.module(
-      "StudioDay", uses: ["BeatMath", "TactusChoices", "HostSync", "LinkSession", "LinkWorld"]),
-    Room.simulation.program("LinkSimulator", uses: ["BeatMath", "LinkWorld", "StudioDay"]),
+      "TactusStudioDay", uses: ["LinkBeatMath", "TactusChoices", "TactusSync", "LinkSession", "LinkWorld"]),
+    Room.simulation.program("LinkSimulator", uses: ["LinkBeatMath", "LinkWorld", "TactusStudioDay"]),
 
     // C: other people's libraries. The page's files are bytes in C, too.
     library("CTactusJACK", "libjack-jackd2-dev"),
@@ -166,7 +172,7 @@ let package = Package(
 
     // For maintainers and tests only. Writes the layouts for tablets and phones (tools/layouts).
     .executableTarget(
-      name: "TactusLayouts", dependencies: ["ControlSurface", "TactusJSON5", "TerminalView"],
+      name: "TactusLayouts", dependencies: ["TactusSurface", "TactusJSON5", "TactusTerminal"],
       path: "tools/layouts.d/TactusLayouts"),
     // The reference implementation, for comparison; empty without Debian's ableton-link-dev.
     .target(
@@ -182,65 +188,72 @@ let package = Package(
     .executableTarget(
       name: "RealtimeStage",
       dependencies: [
-        "AudioLanes", "BeatMath", "CTactusJACK", "TactusChoices", "HostSync", "JACKHost", "LinkAudioPath",
+        "LinkAudioLanes", "LinkBeatMath", "CTactusJACK", "TactusChoices", "TactusSync", "TactusJACK",
+        "LinkAudioPath",
       ],
       path: "Tests/Support/RealtimeStage"),
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(
       name: "link-peer",
       dependencies: [
-        "AudioLanes", "BeatMath", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "LinkSystem",
+        "LinkAudioLanes", "LinkBeatMath", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "LinkSystem",
       ],
       path: "Tests/Support/LinkPeer"),
 
     Room.link.tests(
       "LinkCoreTests",
       of: [
-        "BeatMath", "FarLink", "LinkAddresses", "LinkHandoff", "LinkOracle", "LinkSession", "LinkSodium",
+        "LinkBeatMath", "FarLink", "LinkAddresses", "LinkHandoff", "LinkOracle", "LinkSession", "LinkSodium",
         "LinkSystem", "LinkWire", "LinkWorld",
       ]),
     Room.link.tests(
       "LinkTests",
       of: [
-        "BeatMath", "FarLink", "Link", "LinkAddresses", "LinkSession", "LinkSodium", "LinkSystem", "LinkWire",
+        "LinkBeatMath", "FarLink", "Link", "LinkAddresses", "LinkSession", "LinkSodium", "LinkSystem",
+        "LinkWire",
       ]),
     Room.linkAudio.tests(
       "LinkAudioCoreTests",
-      of: ["BeatMath", "LinkAddresses", "LinkAudioPath", "LinkAudioSession", "LinkWire"], computesLong: true),
+      of: ["LinkBeatMath", "LinkAddresses", "LinkAudioPath", "LinkAudioSession", "LinkWire"],
+      computesLong: true),
     Room.linkAudio.tests(
       "LinkAudioTests",
       of: [
-        "AudioLanes", "BeatMath", "Link", "LinkAudio", "LinkAudioPath", "LinkAudioSession", "LinkOracle",
+        "LinkAudioLanes", "LinkBeatMath", "Link", "LinkAudio", "LinkAudioPath", "LinkAudioSession",
+        "LinkOracle",
         "link-peer",
       ]),
     Room.cycle.tests(
       "CycleTests",
       of: [
-        "BeatMath", "CTactusSndfile", "ClickSounds", "HostSync", "LinkWorld", "StudioDay", "TactusChoices",
+        "LinkBeatMath", "CTactusSndfile", "TactusClickSounds", "TactusSync", "LinkWorld", "TactusStudioDay",
+        "TactusChoices",
         "TimecodeReader",
       ]),
     Room.cycle.tests(
       "JACKHostTests",
       of: [
-        "AudioLanes", "BeatMath", "CTactusJACK", "HostSync", "JACKHost", "LinkHandoff", "LinkSystem",
+        "LinkAudioLanes", "LinkBeatMath", "CTactusJACK", "TactusSync", "TactusJACK", "LinkHandoff",
+        "LinkSystem",
         "TactusChoices", "TimecodeReader",
       ]),
     Room.control.tests(
       "ControlTests",
       of: [
-        "BeatMath", "ControlSurface", "LinkAddresses", "LinkSystem", "MIDIControl", "NSMClient",
+        "LinkBeatMath", "TactusSurface", "LinkAddresses", "LinkSystem", "TactusMIDI", "TactusNSM",
         "TactusArithmetic", "TactusChoices", "TactusJSON5", "TactusOSC", "TactusWeb",
-      ], exclude: ["ControlSurface/peers", "NSMClient/peers", "TactusWeb/peers"]),
+      ], exclude: ["TactusSurface/peers", "TactusNSM/peers", "TactusWeb/peers"]),
     Room.program.tests(
       "ViewTests",
       of: [
-        "BeatMath", "ControlSurface", "MIDIControl", "TactusChoices", "TactusLayouts", "TactusOSC",
-        "TactusQRCode", "TerminalView",
+        "LinkBeatMath", "TactusSurface", "TactusMIDI", "TactusChoices", "TactusLayouts", "TactusOSC",
+        "TactusQRCode", "TactusTerminal",
       ], exclude: ["TactusLayouts/readers"]),
     Room.program.tests(
       "TactusTests",
       of: [
-        "BeatMath", "ControlSurface", "MIDIControl", "TactusApp", "TactusChoices", "TactusJSON5", "TactusOSC",
+        "LinkBeatMath", "TactusSurface", "TactusMIDI", "TactusApp", "TactusChoices", "TactusJSON5",
+        "TactusOSC",
         "TactusWeb",
       ], exclude: ["peers"]),
     Room.program.tests("PageTests", of: []),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import HostSync
+import LinkBeatMath
 import TactusChoices
+import TactusSync
 
 // An hour of audio cycles with everything on and everything changing, for RealtimeSanitizer: the code of
 // fuzz/cycles.swift and channel.swift between enter and leave must not allocate, lock or make a system call.

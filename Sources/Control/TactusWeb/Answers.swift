@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import LinkAddresses
+import LinkBeatMath
 import LinkSystem
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 
 /// The answer to each request: the page, the browser's rights, the pairing, OSCQuery. This type has no
 /// socket.

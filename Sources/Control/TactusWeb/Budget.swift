@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
 import LinkAddresses
+import LinkBeatMath
+import TactusSurface
 
 /// Limits the processor time, in microseconds, that browsers may cost the web thread: together less than a
 /// tenth of a core.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import Glibc
 import LinkAddresses
+import LinkBeatMath
 
 /// One TCP connection, from accept to close.
 final class Connection {

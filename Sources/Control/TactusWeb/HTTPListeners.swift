@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
 import LinkAddresses
+import LinkBeatMath
 import LinkSystem
 import TactusOSC
+import TactusSurface
 
 /// The listening sockets. Each address opens, fails and recovers on its own, with a notice; all are checked
 /// again every two seconds.

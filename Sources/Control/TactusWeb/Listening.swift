@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 
 /// OSCQuery's LISTEN and IGNORE: subscriptions to single rows. The surface knows only subscriptions to whole
 /// groups, so this type leaves out the group's other rows.

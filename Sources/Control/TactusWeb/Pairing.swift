@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
 public import LinkAddresses
+public import LinkBeatMath
 
 /// The rights of browsers. To pair, a browser sends the secret's code once. From then on it sends the
 /// secret's token.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-public import ControlSurface
 public import LinkAddresses
+import LinkBeatMath
 import LinkSystem
 import Synchronization
 import TactusOSC
+public import TactusSurface
 
 /// The page for phones, its WebSocket, and OSCQuery: HTTP and WebSocket on a thread of their own.
 ///

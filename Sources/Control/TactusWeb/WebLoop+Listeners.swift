@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
 import LinkAddresses
+import LinkBeatMath
 import LinkSystem
 import TactusOSC
+import TactusSurface
 
 // Accepts and refuses connections.
 extension WebLoop {

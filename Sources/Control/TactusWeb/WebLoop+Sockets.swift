@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
+import LinkBeatMath
 import TactusOSC
+import TactusSurface
 
 // Messages from the surface to browsers, and from browsers to the surface.
 extension WebLoop {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 public import LinkAddresses
+import LinkBeatMath
 
 /// The server's addresses, the access to it, and its name for mDNS.
 public struct WebSettings: Sendable {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import CTactusMicrohttpd
 import CTactusWslay
 import Glibc
+import LinkBeatMath
 import LinkSystem
 import TactusOSC
+import TactusSurface
 
 /// One WebSocket: wslay parses and builds the frames; this type reads and writes the bytes. It never blocks,
 /// and buffers at most `WebLimits.outbox` bytes for the other side.

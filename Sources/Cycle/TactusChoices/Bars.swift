@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The places of a song's bars, in 32nds from the song's start. A change of meter comes at a bar line, and
 /// the bars before that line keep their numbers.

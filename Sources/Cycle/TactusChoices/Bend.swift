@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 /// The user's shift of our outputs' phase by hand. The session goes on unchanged.
 public struct BendSettings: Hashable, Sendable, BitwiseCopyable {

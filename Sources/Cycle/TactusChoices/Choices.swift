@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 // The user's choices as plain values: each type and each default value exists here and nowhere else. A
 // setting that can change while music plays is a choice; a setting that only a start can change is

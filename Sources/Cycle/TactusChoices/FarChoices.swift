@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 /// The choices about other rooms that can change during playing.
 public struct FarChoices: Hashable, Sendable, BitwiseCopyable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 /// The meter of a bar. A beat of Link is a quarter in every meter, so that bars agree with those of other
 /// peers: a bar of 7/8 is three and a half beats long.

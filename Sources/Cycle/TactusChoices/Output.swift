@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 /// The kind of an output that the user has added.
 public enum OutputKind: UInt8, Sendable, BitwiseCopyable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 /// A change that waits for a beat of the session. The audio thread gets the change before that beat.
 public struct QueuedChange: Hashable, Sendable, BitwiseCopyable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
 public import LinkAddresses
+public import LinkBeatMath
 
 /// The wire between rooms as a state machine: it knows the lines, their keys, and the present endpoint of the
 /// other side of each line.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The result of a handshake: a key for each direction, with the numbers that were sent and received. These
 /// are the two cipher states of Noise. A datagram's number is its nonce.

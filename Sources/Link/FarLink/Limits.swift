@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
 import LinkAddresses
+public import LinkBeatMath
 
 /// Limits that no network and no stranger can exceed, and the timing of the protocol.
 public enum FarLimits {

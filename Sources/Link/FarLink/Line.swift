@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import LinkAddresses
+import LinkBeatMath
 
 /// The line to another side that has proven that it has the key, or that we call. There is only one line to a
 /// side, even if we call it by several names and it calls us, too.

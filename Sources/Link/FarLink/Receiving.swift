@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
 public import LinkAddresses
+public import LinkBeatMath
 
 // The effects of a received datagram.
 extension Switchboard {

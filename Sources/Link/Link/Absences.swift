@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
+internal import LinkBeatMath
 
 /// Decides when to close a gateway whose address can no longer be used, from values and the time alone.
 ///

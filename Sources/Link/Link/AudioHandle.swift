@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
+package import LinkBeatMath
 import LinkHandoff
 internal import LinkSession
 internal import LinkSystem
@@ -84,12 +84,12 @@ extension Link {
     }
 
     @_noLocks @_noAllocation
-    package mutating func captureAudioState() -> BeatMath.SessionState {
+    package mutating func captureAudioState() -> LinkBeatMath.SessionState {
       takeNews() ? own.pointee.captured : capture(at: HostClock.micros())
     }
 
     @_noLocks @_noAllocation
-    package mutating func captureAudioState(at now: Micros) -> BeatMath.SessionState {
+    package mutating func captureAudioState(at now: Micros) -> LinkBeatMath.SessionState {
       takeNews() ? own.pointee.captured : capture(at: now)
     }
 
@@ -107,7 +107,7 @@ extension Link {
     }
 
     @_noLocks @_noAllocation
-    private mutating func capture(at now: Micros) -> BeatMath.SessionState {
+    private mutating func capture(at now: Micros) -> LinkBeatMath.SessionState {
       own.pointee.captured = own.pointee.session.capture(
         own.pointee.published.state, workedIn: own.pointee.published.audioSequence, at: now)
       own.pointee.isSettled = own.pointee.session.isSettled(at: now)
@@ -116,13 +116,13 @@ extension Link {
 
     @discardableResult
     @_noLocks @_noAllocation
-    package mutating func commitAudioState(_ state: BeatMath.SessionState) -> Bool {
+    package mutating func commitAudioState(_ state: LinkBeatMath.SessionState) -> Bool {
       commitAudioState(state, at: HostClock.micros())
     }
 
     @discardableResult
     @_noLocks @_noAllocation
-    package mutating func commitAudioState(_ state: BeatMath.SessionState, at now: Micros) -> Bool {
+    package mutating func commitAudioState(_ state: LinkBeatMath.SessionState, at now: Micros) -> Bool {
       let before = own.pointee.session
       let change = own.pointee.session.commit(state, at: now, isEnabled: own.pointee.published.isEnabled)
       guard let change else { return true }

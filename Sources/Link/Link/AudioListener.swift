@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 package import LinkAddresses
+package import LinkBeatMath
 package import LinkSession
 package import LinkSystem
 package import LinkWire

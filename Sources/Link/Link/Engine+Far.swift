@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 import Glibc
+package import LinkBeatMath
 internal import LinkSession
 internal import LinkSystem
 

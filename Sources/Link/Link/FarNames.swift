@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 import Glibc
 internal import LinkAddresses
+internal import LinkBeatMath
 internal import LinkSystem
 import Synchronization
 

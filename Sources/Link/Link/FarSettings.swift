@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 package import FarLink
 package import LinkAddresses
+package import LinkBeatMath
 internal import LinkSystem
 
 /// The settings for other rooms: the rooms that we call, and the key and the port for all rooms.

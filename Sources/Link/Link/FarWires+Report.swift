@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 internal import FarLink
 internal import LinkAddresses
+internal import LinkBeatMath
 internal import LinkSession
 
 // The report on the other rooms.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
+package import LinkBeatMath
 
 // Capture and commit for all threads but the audio callback.
 extension Link {
@@ -48,7 +48,7 @@ extension Link {
   /// The session's present state.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
-  package func captureAppState() -> BeatMath.SessionState {
+  package func captureAppState() -> LinkBeatMath.SessionState {
     network.withEngine { engine, now in
       engine.collectAudioChanges(at: now)
       return engine.snapshot.state
@@ -58,7 +58,7 @@ extension Link {
   /// Puts the changes since the capture of `state` into the session, like `commit(_:)`.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
-  package func commitAppState(_ state: BeatMath.SessionState) {
+  package func commitAppState(_ state: LinkBeatMath.SessionState) {
     network.withEngine { engine, now in
       if let change = state.change(at: now) { engine.commit(change, at: now) }
     }
@@ -67,7 +67,7 @@ extension Link {
   /// Like `update`, for callers that need no present instant.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
-  package func updateAppState(_ edit: (inout BeatMath.SessionState) -> Void) {
+  package func updateAppState(_ edit: (inout LinkBeatMath.SessionState) -> Void) {
     update { state, _ in edit(&state.value) }
   }
 }

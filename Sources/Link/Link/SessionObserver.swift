@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
+package import LinkBeatMath
 package import LinkSession
 
 /// A part of the program that has an audio thread and handoffs of its own and takes part in the session.
@@ -12,7 +12,7 @@ package protocol SessionObserver: AnyObject, Sendable {
   /// state contains.
   func publish(_ snapshot: SessionSnapshot)
   /// The oldest change that the audio thread committed and that was not taken yet (see
-  /// `BeatMath.AudioSession`).
+  /// `LinkBeatMath.AudioSession`).
   func nextChange() -> SessionChange?
   /// The present pace, which Link's thread reads before each wait. After a change to a sooner pace, call
   /// `Link.wake`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
+package import LinkBeatMath
 
 extension Link {
   /// A program's view of the session at one moment, which the program queries, edits and then commits.
@@ -10,10 +10,10 @@ extension Link {
   /// Impossible arguments change nothing: a tempo or beat that is not a number, a beat beyond 5,000,000,000,
   /// an instant six hundred years away.
   public struct SessionState: Hashable, Sendable, BitwiseCopyable, CustomStringConvertible {
-    package var value: BeatMath.SessionState
+    package var value: LinkBeatMath.SessionState
 
     @_noLocks @_noAllocation
-    package init(_ value: BeatMath.SessionState) {
+    package init(_ value: LinkBeatMath.SessionState) {
       self.value = value
     }
 

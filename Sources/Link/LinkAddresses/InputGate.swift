@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
+package import LinkBeatMath
 
 /// How far a sender of input is trusted. If the limits do not allow the input of all senders, that of the
 /// most trusted senders comes first.

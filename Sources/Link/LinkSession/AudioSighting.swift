@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 public import LinkWire
 
 // facts: link-audio 1. `LinkAudioSession` acts on it.

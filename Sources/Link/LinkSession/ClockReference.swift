@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWire
 
 /// A peer that gave us a session's time: its id, its endpoint, and the number of jumps of its clock at that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The offset of a relay's host clock from ours, measured over a wire with any delay.
 ///

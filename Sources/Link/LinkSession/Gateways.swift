@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 public import LinkWire
 
 /// The socket of a gateway by which a datagram comes in or goes out.

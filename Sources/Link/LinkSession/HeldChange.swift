@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// A user's change that waits while the session's clock is in doubt, as after a laptop's sleep.
 ///

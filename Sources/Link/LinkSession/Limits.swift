@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The protocol's own numbers, each with its section of the protocol's fact sheet, docs/facts/link.md.
 enum Rules {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 public import LinkWire
 
 // Start reading here: `receive` and `handle` are the only inputs. `Peers` remembers the peers, `Sessions`

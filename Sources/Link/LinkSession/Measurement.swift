@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWire
 
 /// Measures the offset of another session's clock from our host clock, by about a hundred pings to one of its

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWire
 
 /// Judges each statement of a datagram before the statement has an effect: whether we believe it, from which

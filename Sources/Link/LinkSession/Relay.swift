@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 public import LinkWire
 
 // `ClockReference` has the rules for chains of wires, and `FarClock` measures the other relay's clock. Peers

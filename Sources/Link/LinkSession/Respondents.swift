@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWire
 
 /// Limits the Responses for one host within a second, so that a forged source address receives little: a

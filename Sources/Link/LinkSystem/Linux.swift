@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 package import Glibc
+package import LinkBeatMath
 
 // System calls of several modules, in one place: Link's clock (`HostClock`), the machine's addresses and
 // their text (`Interface.up`, `Address.init(_:)`), threads (`Thread`), and a wake-up for a waiting thread

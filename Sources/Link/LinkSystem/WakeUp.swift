@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 package import Glibc
+package import LinkBeatMath
 import Synchronization
 
 /// A failed system call and its `errno`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 /// The properties that all chunks of a datagram have in common.
 public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {

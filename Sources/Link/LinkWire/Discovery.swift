@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 @_exported public import LinkAddresses
-import BeatMath
+import LinkBeatMath
 
 /// Decodes the header alone. The rest may still be broken.
 @_noLocks @_noAllocation

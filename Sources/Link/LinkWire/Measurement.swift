@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 /// Decodes a measurement datagram. The payload of a ping is kept as bytes, to be echoed; the payload of a
 /// pong is decoded.

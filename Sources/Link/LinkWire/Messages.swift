@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 
 /// The state of a peer and its session, as in every Alive and Response.
 ///

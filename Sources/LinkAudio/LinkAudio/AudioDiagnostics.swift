@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 public import Link
 package import LinkAudioSession
+internal import LinkBeatMath
 internal import LinkSystem
 
 extension LinkAudio {

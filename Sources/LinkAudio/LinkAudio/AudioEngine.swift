@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import AudioLanes
-internal import BeatMath
 internal import Link
 internal import LinkAddresses
+internal import LinkAudioLanes
 internal import LinkAudioSession
+internal import LinkBeatMath
 internal import LinkSession
 internal import LinkSystem
 internal import LinkWire

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 import Glibc
 internal import Link
 internal import LinkAudioSession
+internal import LinkBeatMath
 internal import LinkSystem
 internal import LinkWire
 import Synchronization

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import AudioLanes
 internal import Link
+package import LinkAudioLanes
 package import LinkAudioSession
 package import LinkWire
 import Synchronization
@@ -90,12 +90,12 @@ extension LinkAudio {
   /// Receives a channel into `lane` until the source is released. Returns nil if the subscription is refused.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
-  package func subscribe(_ lane: AudioLanes.ReceiveLane, to channel: LinkWire.ChannelID) -> Source? {
+  package func subscribe(_ lane: LinkAudioLanes.ReceiveLane, to channel: LinkWire.ChannelID) -> Source? {
     try? open(lane, to: channel, releasing: nil)
   }
 
   private func open(
-    _ lane: AudioLanes.ReceiveLane, to channel: LinkWire.ChannelID, releasing wrapper: ReceiveLane?
+    _ lane: LinkAudioLanes.ReceiveLane, to channel: LinkWire.ChannelID, releasing wrapper: ReceiveLane?
   ) throws(RequestError) -> Source {
     let id = try thread.change { engine, now in engine.subscribe(lane, to: channel, at: now) }.get()
     return Source(node: channel, lane: lane, wrapper: wrapper, id: id, thread: thread)
@@ -105,13 +105,13 @@ extension LinkAudio {
   /// released. The object keeps its lane alive.
   public final class Source: Sendable {
     package let node: LinkWire.ChannelID
-    private let lane: AudioLanes.ReceiveLane
+    private let lane: LinkAudioLanes.ReceiveLane
     private let wrapper: ReceiveLane?
     private let id: SourceID
     private let thread: AudioThread
 
     init(
-      node: LinkWire.ChannelID, lane: AudioLanes.ReceiveLane, wrapper: ReceiveLane?, id: SourceID,
+      node: LinkWire.ChannelID, lane: LinkAudioLanes.ReceiveLane, wrapper: ReceiveLane?, id: SourceID,
       thread: AudioThread
     ) {
       self.node = node

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import AudioLanes
 internal import Link
 internal import LinkAddresses
+internal import LinkAudioLanes
 internal import LinkAudioSession
 internal import LinkSystem
 internal import LinkWire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import AudioLanes
-internal import BeatMath
+internal import LinkAudioLanes
 internal import LinkAudioPath
+internal import LinkBeatMath
 
 extension LinkAudio {
   /// Figures that show how a received channel is played.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import AudioLanes
-internal import BeatMath
+internal import LinkAudioLanes
 internal import LinkAudioPath
 internal import LinkAudioSession
+internal import LinkBeatMath
 internal import LinkWire
 
 // The network ends of the lanes. They turn samples into datagrams, and datagrams into samples.

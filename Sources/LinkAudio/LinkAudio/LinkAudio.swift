@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import AudioLanes
 @_exported public import Link
+package import LinkAudioLanes
 internal import LinkAudioSession
 internal import LinkSystem
 package import LinkWire
@@ -144,7 +144,7 @@ extension LinkAudio {
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func publish(
-    _ lane: AudioLanes.SendLane, as name: String, releasing wrapper: SendLane? = nil
+    _ lane: LinkAudioLanes.SendLane, as name: String, releasing wrapper: SendLane? = nil
   ) -> Sink? {
     thread.change { engine, now in engine.publish(lane, as: name, at: now) }
       .map { Sink(node: $0, lane: wrapper, thread: thread) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import AudioLanes
-internal import BeatMath
 public import Link
+internal import LinkAudioLanes
 internal import LinkAudioPath
+internal import LinkBeatMath
 
 extension LinkAudio {
   /// A period of an input or an output, and the session's beats in it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 import Glibc
+internal import LinkBeatMath
 
 /// The scheduling class of the calling thread.
 ///

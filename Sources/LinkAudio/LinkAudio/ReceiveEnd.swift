@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import AudioLanes
-internal import BeatMath
+package import LinkAudioLanes
 internal import LinkAudioPath
+internal import LinkBeatMath
 import Synchronization
 
 extension LinkAudio {
   /// Brings a peer's channel to an output. Each sample is played at its beat plus the delay.
   public final class ReceiveLane: Sendable {
-    package let lane: AudioLanes.ReceiveLane
+    package let lane: LinkAudioLanes.ReceiveLane
     /// Whether a source uses this lane.
     let isUsed = Atomic(false)
     fileprivate let isTaken = Atomic(false)
@@ -26,7 +26,7 @@ extension LinkAudio {
     ///
     /// Thread-safe: yes. Real-time-safe: no.
     public init(longestDelay: Duration = .seconds(1)) {
-      lane = AudioLanes.ReceiveLane(longestDelay: longestDelay.microseconds / 1e6)
+      lane = LinkAudioLanes.ReceiveLane(longestDelay: longestDelay.microseconds / 1e6)
     }
 
     /// Returns the audio thread's end of this lane. There is only one end: the result is nil while another
@@ -54,7 +54,7 @@ extension LinkAudio {
   /// another member.
   public struct ReceiveEnd: ~Copyable, Sendable {
     private let lane: ReceiveLane
-    private let end: AudioLanes.ReceiveEnd
+    private let end: LinkAudioLanes.ReceiveEnd
 
     fileprivate init(_ lane: ReceiveLane) {
       self.lane = lane

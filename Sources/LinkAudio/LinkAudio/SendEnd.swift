@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import AudioLanes
+package import LinkAudioLanes
 import Synchronization
 
 extension LinkAudio {
@@ -13,7 +13,7 @@ extension LinkAudio {
       case stereo = 2
     }
 
-    package let lane: AudioLanes.SendLane
+    package let lane: LinkAudioLanes.SendLane
     /// Whether the lane carries mono or stereo.
     ///
     /// Thread-safe: yes. Real-time-safe: no, but it never waits.
@@ -27,7 +27,7 @@ extension LinkAudio {
     /// Thread-safe: yes. Real-time-safe: no.
     public init(_ layout: Layout) {
       self.layout = layout
-      lane = AudioLanes.SendLane(channels: layout.rawValue)
+      lane = LinkAudioLanes.SendLane(channels: layout.rawValue)
     }
 
     /// Returns the audio thread's end of this lane. There is only one end: the result is nil while another
@@ -56,7 +56,7 @@ extension LinkAudio {
   /// another member.
   public struct SendEnd: ~Copyable, Sendable {
     private let lane: SendLane
-    private let end: AudioLanes.SendEnd
+    private let end: LinkAudioLanes.SendEnd
 
     fileprivate init(_ lane: SendLane) {
       self.lane = lane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 package import LinkAudioPath
+package import LinkBeatMath
 
 extension SessionGrid {
   /// Makes the grid of a captured state, for the audio that is sent and played in this period. Capture a new

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 // Audio that travels with its beats: from the frames of an input to datagrams, and from received chunks to
 // the frames that a speaker plays at their beat plus a delay.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The relation of a session's beats to host time, as it is in one audio period.
 public struct SessionGrid: Sendable, BitwiseCopyable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
+package import LinkBeatMath
 internal import LinkWire
 
 /// The protocol's own numbers (facts: link-audio 3).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 internal import LinkAddresses
+internal import LinkBeatMath
 internal import LinkWire
 
 /// The channels of other peers, as these peers announced them.

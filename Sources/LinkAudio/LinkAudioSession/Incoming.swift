@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 internal import LinkAddresses
+internal import LinkBeatMath
 internal import LinkWire
 
 // How we react to messages of peers, except audio (facts: link-audio 3.3 to 3.7).

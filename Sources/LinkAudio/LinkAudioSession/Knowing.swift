@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 internal import LinkAddresses
+internal import LinkBeatMath
 public import LinkWire
 
 /// A gateway with our socket, and the limits of what we may send there to endpoints that have not answered.

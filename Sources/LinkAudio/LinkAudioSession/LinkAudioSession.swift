@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 package import LinkAddresses
+package import LinkBeatMath
 public import LinkWire
 
 // The protocol of Link Audio as a state machine. It announces our channels, lists the channels of peers,

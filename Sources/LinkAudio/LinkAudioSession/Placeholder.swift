@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
+internal import LinkBeatMath
 package import LinkWire
 
 // The reference's first two betas, and so all of LinkKit, send audio only to peers that announce a channel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 internal import LinkAddresses
+internal import LinkBeatMath
 internal import LinkWire
 
 /// A route to a peer: an endpoint that the peer is said to have, behind one of our gateways.

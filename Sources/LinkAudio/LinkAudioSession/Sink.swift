@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 internal import LinkAddresses
+package import LinkBeatMath
 package import LinkWire
 
 /// A channel of ours, and its subscribers.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import BeatMath
 internal import LinkAddresses
+package import LinkBeatMath
 package import LinkWire
 
 /// A channel that we receive: where its audio may come from, and when to request it again.

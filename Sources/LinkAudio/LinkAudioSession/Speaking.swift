@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
 internal import LinkAddresses
+internal import LinkBeatMath
 internal import LinkWire
 
 // The messages that we send, and when (facts: link-audio 3.2, 3.6).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ClickSounds
-import ControlSurface
 import Glibc
-import JACKHost
 import Link
+import TactusClickSounds
+import TactusJACK
+import TactusSurface
 
 // Keeps the user's choices: in the state file, the configuration, and the session manager's folder. [control]
 extension App {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
-import HostSync
-import JACKHost
 import Link
 import LinkSession
-import TerminalView
+import TactusJACK
+import TactusSurface
+import TactusSync
+import TactusTerminal
 
 extension App {
   /// The state of this moment that the news compares with the state of the last poll.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ClickSounds
-import ControlSurface
 import Glibc
-import HostSync
-import JACKHost
 import Link
+import LinkBeatMath
 import TactusChoices
+import TactusClickSounds
+import TactusJACK
+import TactusSurface
+import TactusSync
 
 /// Connects the parts, runs them, and reports what happens. [control]
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Link
-import MIDIControl
+import LinkBeatMath
+import TactusMIDI
+import TactusSurface
 
 extension CommandHandler {
   /// Whether a controller subscribes to changes.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import HostSync
-import JACKHost
 import Link
+import LinkBeatMath
 import LinkSession
 import LinkSystem
-import MIDIControl
 import Synchronization
 import TactusChoices
+import TactusJACK
+import TactusMIDI
 import TactusOSC
+import TactusSurface
+import TactusSync
 
 /// Carries out the control surface's commands, keeps the user's choices, and shows the surface the program's
 /// state.

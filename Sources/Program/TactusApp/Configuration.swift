@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ClickSounds
-import ControlSurface
 import Link
 import TactusChoices
+import TactusClickSounds
+import TactusSurface
 
 /// All that a user can choose at the start, and the options that set it.
 ///

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import FarLink
 import Link
 import LinkAddresses
+import LinkBeatMath
 import LinkSodium
 import TactusChoices
+import TactusSurface
 
 /// The choices about other rooms that the session spans.
 struct FarChoice: Equatable, Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Link
+import LinkBeatMath
 import Synchronization
+import TactusSurface
 
 /// While the user holds a bend of the tempo: the tempos that the bend has set in the session, and the tempo
 /// before the bend. tactus remembers and saves only the tempo before the bend. If tactus ends while a bend is

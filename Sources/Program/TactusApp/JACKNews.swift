@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import JACKHost
+import LinkBeatMath
+import TactusJACK
 
 extension JACKEvent {
   /// The line for the musician about this event; nil: the event needs no line.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import JACKHost
 import LinkSystem
 import Synchronization
+import TactusJACK
 
 /// The thread that takes the signals that ask the program to end. After the first signal, the main thread
 /// ends the program in its own time. After a second signal, or if the main thread takes too long, this thread

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
-import JACKHost
 import Link
-import NSMClient
+import LinkBeatMath
 import TactusChoices
+import TactusJACK
 import TactusJSON5
+import TactusNSM
 import TactusOSC
+import TactusSurface
 
 /// tactus as part of a session manager's session. The manager chooses the folder, the client name, and when
 /// to save. [control]

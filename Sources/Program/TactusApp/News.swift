@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
+import LinkBeatMath
 import TactusChoices
+import TactusSurface
 
 /// Turns what changed between two looks at the state into lines for a musician who may wonder about it.
 struct StudioNews {

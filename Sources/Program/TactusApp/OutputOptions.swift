@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import HostSync
-import JACKHost
 import Link
+import LinkBeatMath
 import TactusChoices
+import TactusJACK
 import TactusOSC
+import TactusSurface
+import TactusSync
 
 // The user's own outputs, in three forms: as the options have them, as JACK has them, and as controllers see
 // them.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
 import LinkAddresses
+import LinkBeatMath
 import LinkSystem
 import Synchronization
 import TactusOSC
+import TactusSurface
+import TactusTerminal
 import TactusWeb
-import TerminalView
 
 /// Runs the page's server while the page is wanted, and reports the page's addresses.
 final class PageServer: Sendable {

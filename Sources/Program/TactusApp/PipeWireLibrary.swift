@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import JACKHost
+import TactusJACK
 
 /// PipeWire's libjack, for a tactus that is linked with jackd's. Debian installs PipeWire's libjack in a
 /// folder of its own, where only `pw-jack` finds it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import Glibc
+import LinkBeatMath
 
 /// Whether the program wants to be on the network. LinkKit calls this "active"; its "enabled" is the user's
 /// wish.

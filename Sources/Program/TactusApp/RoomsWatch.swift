@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Link
+import LinkBeatMath
 import TactusChoices
+import TactusSurface
 
 /// Reads the state of the other rooms twice a second, shows it, and returns lines about its changes.
 struct RoomsWatch {

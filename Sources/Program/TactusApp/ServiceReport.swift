@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
-import JACKHost
+import TactusJACK
+import TactusSurface
 
 /// Reports to systemd for a service of `Type=notify`. Each report is one datagram to the socket that
 /// `NOTIFY_SOCKET` names. If there is no such socket, no report is sent. [control]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import HostSync
-import JACKHost
 import Link
+import LinkBeatMath
 import LinkSession
 import Synchronization
 import TactusChoices
+import TactusJACK
+import TactusSurface
+import TactusSync
 
 /// Connects the Link session and the audio cycle, which do not know each other. The session's states go to
 /// the audio thread, and the audio thread's proposals go to the session.

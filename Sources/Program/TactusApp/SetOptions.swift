@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
+import TactusSurface
 
 // The options of the set list and of the messages to other programs.
 extension Configuration {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
-import JACKHost
+import TactusJACK
+import TactusSurface
 
 extension SinkChoice {
   /// How many names are shown; further names are only counted.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ClickSounds
-import ControlSurface
-import HostSync
-import JACKHost
 import TactusChoices
+import TactusClickSounds
+import TactusJACK
+import TactusSurface
+import TactusSync
 
 /// Keeps the click's sounds in memory as long as the audio thread may read them. [control]
 struct SoundShelf {

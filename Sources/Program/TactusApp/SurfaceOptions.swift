@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
-import MIDIControl
+import TactusMIDI
 import TactusOSC
+import TactusSurface
+import TactusTerminal
 import TactusWeb
-import TerminalView
 
 /// The choices about OSC, OSCQuery and the page.
 struct SurfaceChoice: Equatable, Sendable {

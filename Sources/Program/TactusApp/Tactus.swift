@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
 import Link
+import TactusSurface
 
 /// The program: reads the command line, then answers or plays, and returns its exit status. [control]
 public enum Tactus {

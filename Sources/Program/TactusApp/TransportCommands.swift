@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import HostSync
-import JACKHost
 import Link
+import LinkBeatMath
 import TactusChoices
+import TactusJACK
+import TactusSurface
+import TactusSync
 
 /// Passes the surface's commands and the session's starts and stops on to the plan for JACK's transport, and
 /// reports to the session what the plan has done. [control]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWorld
-import StudioDay
+import TactusStudioDay
 
 /// The options of the command line.
 struct Arguments: Sendable {

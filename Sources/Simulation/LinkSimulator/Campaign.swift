@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import Glibc
+import LinkBeatMath
 import LinkWorld
 
 /// Simulates many worlds on several processors. Each world follows from its own seed.

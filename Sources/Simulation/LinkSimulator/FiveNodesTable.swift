@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWorld
 
 /// The table of Riley's thesis, with the reference's rules and with ours. Each cell has two fractions of the

@@ -6,8 +6,8 @@
 //
 // It has no sockets and no real time: an hour of Link takes only as long as computing its packets takes.
 
-import BeatMath
 import Glibc
+import LinkBeatMath
 import LinkWorld
 
 @main

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWorld
-import StudioDay
+import TactusStudioDay
 
 /// Runs a day and prints its results: what was played, which faults were excused, and which promises were
 /// kept.

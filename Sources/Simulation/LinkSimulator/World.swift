@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import Glibc
+import LinkBeatMath
 import LinkWorld
 
 /// Simulates one world and prints its details, or simulates it again and again with more peers each time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// A priority queue of events: a heap with four children for each node, because a big simulation spends half
 /// of its time here. Events at the same time keep their order of insertion.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+public import LinkBeatMath
 import LinkSession
 
 // Changes to a running world from outside: by users, cables, power and clocks.

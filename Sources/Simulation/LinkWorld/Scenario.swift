@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkSession
 
 /// Sets what happens in a world. Everything that is not set here follows from the seed.

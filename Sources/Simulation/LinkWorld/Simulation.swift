@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkSession
 
 /// Plays a scenario: the peers arrive, trouble, peace. Then checks what an audience would hear.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
 import Glibc
-import HostSync
+import LinkBeatMath
 import LinkSystem
+import TactusSync
 import TactusTestSupport
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// A DAW that computes beats from frames, on a real server. The tests show how exactly it starts on the
 /// session's bar, and how it is corrected.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
-import BeatMath
 import Glibc
+import LinkAudioLanes
+import LinkBeatMath
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 extension JACKHostTests {
   private static func voice(_ lane: SendLane) -> AudioChannelPorts {

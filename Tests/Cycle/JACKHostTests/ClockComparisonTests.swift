@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 @Suite struct ClockComparisonTests {
   /// Readings of a JACK clock that is `offset` away from Link's clock and loses `ppm` against it. A reading

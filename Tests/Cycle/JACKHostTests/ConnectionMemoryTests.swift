@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 @Suite struct ConnectionMemoryTests {
   private let left = Connection(port: .click1, other: "system:playback_1")

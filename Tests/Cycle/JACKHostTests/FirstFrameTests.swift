@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
+import LinkBeatMath
 import LinkSystem
 import TactusTestSupport
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// Starts on a real server: the first start, a start after a stop, and a start after a locate.
 extension JACKHostTests {

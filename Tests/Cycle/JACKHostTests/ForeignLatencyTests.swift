@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
-import HostSync
+import LinkBeatMath
 import LinkSystem
+import TactusSync
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// Latencies that other clients report.
 @Suite struct ForeignLatencyTests {

@@ -2,7 +2,7 @@
 import CTactusJACK
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 @Suite struct JACKClientTests {
   @Test func `without a server the error names the server that was looked for`() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
 import Glibc
+import LinkBeatMath
 import LinkSystem
 import TactusTestSupport
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// Tests with a real server, one at a time: a process can use one JACK server only.
 @Suite(.serialized, .enabled(if: Lab.isHere)) struct JACKHostTests {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
+import LinkBeatMath
 import LinkHandoff
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// One cycle of a listener, with its wake-up time and the frame at which silence ended.
 struct HeardCycle: BitwiseCopyable, Sendable {

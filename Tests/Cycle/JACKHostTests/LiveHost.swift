@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
-import HostSync
+import LinkBeatMath
 import LinkSystem
 import TactusChoices
+import TactusSync
 import TactusTestSupport
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// A `JACKHost` on a running server, stepped as the program's main loop does it.
 final class LiveHost {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 @Suite struct LoopbackClicksTests {
   private let clicks = LoopbackClicks(sampleRate: 8000)

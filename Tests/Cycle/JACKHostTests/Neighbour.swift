@@ -3,7 +3,7 @@ import CTactusJACK
 import Glibc
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// Another client on the same server: an amplifier's input with a latency of `periods` periods, the MIDI
 /// input of a machine that can be started and stopped, a MIDI output, and the amplifier's output.

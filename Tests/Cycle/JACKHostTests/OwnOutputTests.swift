@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import Glibc
+import LinkBeatMath
 import TactusChoices
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 extension JACKHostTests {
   private static func clock(_ name: String, _ change: (inout OutputSettings) -> Void = { _ in }) -> OwnOutput

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import HostSync
+import TactusSync
 import TactusTestSupport
 
 /// Measurements on a server are valid only while the server itself keeps time.

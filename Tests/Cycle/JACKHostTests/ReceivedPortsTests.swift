@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
+import LinkAudioLanes
 import LinkAudioPath
 import TactusChoices
 import Testing
 
-@testable import HostSync
-@testable import JACKHost
+@testable import TactusJACK
+@testable import TactusSync
 
 /// The ports of a received channel. At the beginning their buffers hold the last cycle's audio, because the
 /// server does not clear them.

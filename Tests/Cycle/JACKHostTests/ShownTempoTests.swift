@@ -3,7 +3,7 @@ import CTactusJACK
 import LinkSystem
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// The tempo as metadata and the tick's fraction, which other clients can read.
 extension JACKHostTests {

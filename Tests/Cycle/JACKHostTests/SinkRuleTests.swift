@@ -2,7 +2,7 @@
 import TactusChoices
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// A graph that a test writes as text: first the physical inputs, then the connections as `output > input`.
 private struct Drawing: SinkGraph {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import HostSync
 import TactusChoices
+import TactusSync
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 extension JACKHostTests {
   @Test func `a slow sink of another program moves no bars and no launches`() async throws {

@@ -2,7 +2,7 @@
 import CTactusJACK
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// A client that looks like a sound card. Its physical input is heard `latency` frames later. The client also
 /// has an output, like any program.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// A patchbay whose ports are just names.
 private struct Board {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import HostSync
+import LinkBeatMath
 import LinkSystem
 import TactusChoices
+import TactusSync
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// The place at which a stop leaves the transport of a real server. At 300 BPM a beat has 9600 frames.
 extension JACKHostTests {

@@ -5,7 +5,7 @@ import Synchronization
 import TactusTestSupport
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// A private JACK server for a test, of the kind whose libjack this process has loaded: jackd with the dummy
 /// driver, or PipeWire if the tests run under `pw-jack`. A process can have only one test server at a time,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusJACK
 import Glibc
-import HostSync
 import LinkHandoff
 import TactusChoices
+import TactusSync
 import Testing
 import TimecodeReader
 
-@testable import JACKHost
+@testable import TactusJACK
 
 extension JACKHostTests {
   @Test func `LTC and MTC show the transport's place`()

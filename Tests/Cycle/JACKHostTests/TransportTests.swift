@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
-import HostSync
+import LinkBeatMath
 import LinkSystem
 import TactusChoices
+import TactusSync
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// JACK's transport and the session together, as another client sees them.
 extension JACKHostTests {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
 import Glibc
+import LinkBeatMath
 import LinkHandoff
 import Synchronization
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// One cycle as JACK shows it to any client.
 struct SeenCycle: BitwiseCopyable, Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import Testing
 
-@testable import JACKHost
+@testable import TactusJACK
 
 /// Looks every 20 ms at a server that has a cycle every 5 ms unless it is stopped.
 private struct Watch {

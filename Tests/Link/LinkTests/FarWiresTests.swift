@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import FarLink
 import Glibc
 import LinkAddresses
+import LinkBeatMath
 import LinkSession
 import LinkSodium
 import LinkSystem

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
 import Glibc
+import LinkAudioLanes
 import Synchronization
 import TactusTestSupport
 import Testing

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
-import BeatMath
 import Glibc
+import LinkAudioLanes
 import LinkAudioSession
+import LinkBeatMath
 import LinkWire
 import Synchronization
 import TactusTestSupport

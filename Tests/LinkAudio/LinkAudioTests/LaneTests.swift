@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
 import Glibc
+import LinkAudioLanes
 import LinkWire
 import TactusTestSupport
 import Testing
@@ -97,7 +97,7 @@ import Testing
   @Test func `subscriptions and subscribed channels have limits`() throws {
     let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let channel = LinkAudio.Channel.ID(NodeID(rawValue: 3))
-    let probe = AudioLanes.ReceiveLane.probe()
+    let probe = LinkAudioLanes.ReceiveLane.probe()
     var sources = (0..<256).map { _ in audio.subscribe(probe, to: channel.node) }
     #expect(sources.allSatisfy { $0 != nil })
     let lane = LinkAudio.ReceiveLane()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
-import BeatMath
 import LinkAudio
+import LinkAudioLanes
 import LinkAudioPath
+import LinkBeatMath
 import LinkOracle
 import TactusTestSupport
 import Testing
@@ -63,7 +63,7 @@ struct StampRuleTests {
 
   /// The chunks of one period.
   private func chunks(
-    _ lane: AudioLanes.SendLane, _ chunker: inout Chunker, frames: Int, start: Double, frameMicros: Double
+    _ lane: LinkAudioLanes.SendLane, _ chunker: inout Chunker, frames: Int, start: Double, frameMicros: Double
   ) -> [AudioDatagram.Chunk] {
     let silence = [Float](repeating: 0, count: frames)
     let recording = Recording(
@@ -82,7 +82,7 @@ struct StampRuleTests {
   @Test(arguments: Author.allCases, [16, 256, 1024])
   mutating func `stamps keep the reference's rule at 28 changes of tempo`(author: Author, frames: Int) {
     let frameMicros = 1e6 / 48_000 / (1 + 30e-6)
-    let lane = AudioLanes.SendLane(channels: 1)
+    let lane = LinkAudioLanes.SendLane(channels: 1)
     lane.isWanted = true
     var chunker = Chunker(seed: 1)
     var frame = 0

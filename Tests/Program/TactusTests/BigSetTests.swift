@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import JACKHost
+import LinkBeatMath
 import LinkWire
+import TactusJACK
 import Testing
 
 @testable import TactusApp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
+import LinkBeatMath
 import TactusOSC
+import TactusSurface
 import Testing
 
 @testable import TactusApp

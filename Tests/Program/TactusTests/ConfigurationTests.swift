@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusChoices
+import TactusSurface
 import Testing
 
 @testable import TactusApp

@@ -7,9 +7,9 @@ import TactusOSC
 import TactusTestSupport
 import Testing
 
-@testable import ControlSurface
-@testable import JACKHost
 @testable import TactusApp
+@testable import TactusJACK
+@testable import TactusSurface
 
 private func survey(
   tactus: [String] = [], latency: UInt32 = 512, isRealtime: Bool = true,

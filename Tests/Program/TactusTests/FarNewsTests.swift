@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
+import LinkBeatMath
+import TactusSurface
 import Testing
 
 @testable import TactusApp

@@ -17,7 +17,7 @@ struct ManagedProgramTests {
       stage.command(
         [
           "env", "HOME=\(home.path)", "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "FAKE_HOST=\(host)",
-          Lab.python, Lab.top + "/Tests/Control/ControlTests/NSMClient/peers/fake_nsmd.py", greeting,
+          Lab.python, Lab.top + "/Tests/Control/ControlTests/TactusNSM/peers/fake_nsmd.py", greeting,
           "--", program,
         ]))
   }

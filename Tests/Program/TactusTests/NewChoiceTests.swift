@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import MIDIControl
+import LinkBeatMath
 import TactusChoices
 import TactusJSON5
+import TactusMIDI
 import TactusOSC
 import Testing
 
-@testable import ControlSurface
 @testable import TactusApp
+@testable import TactusSurface
 
 /// Two new settings, each of which consists of one row. HostSync's tests (`Gates`) test their effect in a
 /// cycle.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
+import LinkBeatMath
 import TactusChoices
+import TactusSurface
 import TactusTestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import JACKHost
 import Link
+import LinkBeatMath
 import TactusChoices
+import TactusJACK
+import TactusSurface
 import Testing
 
 @testable import TactusApp

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import TactusOSC
 import TactusTestSupport
 import Testing
 
-@testable import ControlSurface
 @testable import TactusApp
+@testable import TactusSurface
 
 /// The addresses of labels, which are texts for people. All other texts are data: names, addresses and keys.
 private let labels: [String] = Table.standard.rows.filter { row in

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 import TactusTestSupport
 import Testing
 

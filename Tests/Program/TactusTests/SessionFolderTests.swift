@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import JACKHost
+import TactusJACK
 import TactusTestSupport
 import Testing
 

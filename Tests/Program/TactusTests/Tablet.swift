@@ -9,7 +9,7 @@ struct Tablet {
   init(in stage: LabStage) async throws {
     child = try ChildProcess(
       stage.command([
-        Lab.python, Lab.top + "/Tests/Control/ControlTests/ControlSurface/peers/osc_peer.py", "pythonosc",
+        Lab.python, Lab.top + "/Tests/Control/ControlTests/TactusSurface/peers/osc_peer.py", "pythonosc",
       ]))
     let line = try await child.line(within: .seconds(60)) ?? ""
     port = Int(line.split(separator: " ").last ?? "") ?? 0

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import HostSync
 import Link
+import LinkBeatMath
 import TactusChoices
+import TactusSurface
+import TactusSync
 import Testing
 
 @testable import TactusApp

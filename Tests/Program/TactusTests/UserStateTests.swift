@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
-import HostSync
-import JACKHost
 import Link
+import LinkBeatMath
 import Synchronization
 import TactusChoices
+import TactusJACK
 import TactusJSON5
+import TactusSurface
+import TactusSync
 import TactusTestSupport
 import Testing
 

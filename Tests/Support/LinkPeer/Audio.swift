@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
 import Glibc
 import Link
 import LinkAudio
+import LinkAudioLanes
 import LinkAudioPath
 import LinkWire
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
-import BeatMath
 import Glibc
 import Link
 import LinkAudio
+import LinkAudioLanes
 import LinkAudioPath
+import LinkBeatMath
 import LinkSystem
 import Synchronization
 

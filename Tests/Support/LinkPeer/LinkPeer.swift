@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import Glibc
 import Link
 import LinkAudioPath
+import LinkBeatMath
 
 /// `link-peer`: the library `Link` as a program without sound, driven by the lines
 /// of `tools/lib/workshop/peers/lines.py`, so that it can replace a reference peer

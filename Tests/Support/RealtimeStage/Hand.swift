@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusJACK
-import JACKHost
+import TactusJACK
 
 /// A second JACK client that starts and stops the transport, makes and cuts connections, and plays notes.
 final class Hand {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import CTactusJACK
 import Glibc
-import HostSync
-import JACKHost
+import LinkBeatMath
 import TactusChoices
+import TactusJACK
+import TactusSync
 
 /// Exercises the audio thread: every output is active, and everything that can happen around the thread
 /// happens in random order. The session's tempo changes and its beat jumps, settings and sounds change, the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
-import BeatMath
-import JACKHost
+import LinkAudioLanes
 import LinkAudioPath
+import LinkBeatMath
+import TactusJACK
 
 /// Channels of Link Audio without a network. Audio from one lane enters another lane late, out of order,
 /// twice or never, at random. Lanes come and go while the audio thread uses them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
+import TactusSurface
 
 /// A layout drawn for the docs, its pages side by side, as it looks while playing.
 enum Drawing {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
-import TerminalView
+import TactusSurface
+import TactusTerminal
 
 /// The files to write, relative to the top of the repository.
 enum Files {

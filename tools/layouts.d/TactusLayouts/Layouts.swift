@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
+import TactusSurface
 
-/// Layouts for tablets and phones, made from the table of `ControlSurface`: a page of controls is described
+/// Layouts for tablets and phones, made from the table of `TactusSurface`: a page of controls is described
 /// once here, and written for TouchOSC, for Open Stage Control, and as a picture for the docs.
 ///
 /// A maintainer's program (`tools/layouts`). One invariant: a control names a row of the table, and its

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusJSON5
+import TactusSurface
 
 /// The tablet's pages as an Open Stage Control session. Start it with `--send HOST:20809 --osc-port 9001`; it
 /// gets values at that port once the SUBSCRIBE button has been pressed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
+import TactusSurface
 
 /// A layout as TouchOSC 1.5 reads it: one line of XML, version 6, in a zlib stream.
 struct TouchOSC {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import LinkAddresses
 import LinkAudioSession
+import LinkBeatMath
 import LinkWire
 
 // libFuzzer calls this with each mutated packet of an audio socket,

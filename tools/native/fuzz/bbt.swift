@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import HostSync
+import LinkBeatMath
 import TactusChoices
+import TactusSync
 
 // libFuzzer calls this with each mutated series of bars and beats, as a foreign timebase master shows and
 // other clients request them, under the address sanitizer. `tools/bench fuzz` builds it.

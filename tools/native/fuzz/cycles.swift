@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import HostSync
+import LinkBeatMath
 import TactusChoices
+import TactusSync
 
 /// A mutated input, consumed piece by piece; zeros when it is used up.
 struct Bytes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import FarLink
 import LinkAddresses
+import LinkBeatMath
 import LinkSession
 import LinkWire
 

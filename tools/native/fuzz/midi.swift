@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import HostSync
-import MIDIControl
+import LinkBeatMath
 import TactusChoices
+import TactusMIDI
+import TactusSync
 
 // libFuzzer calls this with each mutated stream of MIDI at `control`, and with each mutated text of a
 // mapping, under the address sanitizer. `tools/bench fuzz` builds it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The network thread's description of a received chunk. The chunk's samples follow in the same slot,
 /// interleaved, as floats. The network thread has checked that the chunk belongs to the channel and is no

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The place in the stream that the output plays, and its speed.
 struct Playhead: BitwiseCopyable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 // Decides whether a received chunk belongs to the stream, and at which place its samples belong.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 // Renders a period. Finds the two places in the stream that are heard at the period's first frame and after
 // its last frame, and computes the sound between them.

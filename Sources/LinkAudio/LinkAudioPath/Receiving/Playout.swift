@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// Plays a received channel: takes its chunks, and fills the frames of an output. Each sample is played at
 /// its beat plus the delay.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// Rounds samples to 16 bits with triangular dither. Dither turns the rounding error from a distortion into
 /// an even hiss at -93 dB.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The audio thread's description of a period that is sent. The period's samples follow in the same slot,
 /// interleaved.

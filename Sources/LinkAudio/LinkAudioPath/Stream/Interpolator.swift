@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// Computes the sound of a stream at any place between its samples.
 struct Interpolator: BitwiseCopyable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// Learns how long after their beats chunks can be played: a chunk arrives, and then waits for the next
 /// period. Keeps the longest and the shortest of these times from the last half minute.

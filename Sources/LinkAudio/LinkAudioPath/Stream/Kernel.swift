@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The table of the band-limited interpolator: a sinc function under a Kaiser window, with 32 zeros on each
 /// side.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 
 /// The line from a stream's places to host time. It gives the time of each sample's beat, without any delay.
 ///

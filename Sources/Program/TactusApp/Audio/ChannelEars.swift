@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
 import LinkAudio
+import LinkAudioLanes
 import LinkWire
 
 /// Receives silent channels for a short time, a few at once, to find those that have begun to sound.

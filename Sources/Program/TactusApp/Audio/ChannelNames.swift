@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import LinkAudioSession
+import LinkBeatMath
 import LinkWire
 
 /// Gives each channel of a peer a unique name, PEER/CHANNEL. If two channels would get the same name, the

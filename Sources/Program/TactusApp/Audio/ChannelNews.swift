@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import JACKHost
+import LinkBeatMath
+import TactusJACK
 import TactusOSC
+import TactusSurface
 
 /// Lines about peers' channels. Strangers choose the channels' names, and the lines go to the terminal and
 /// the journal.

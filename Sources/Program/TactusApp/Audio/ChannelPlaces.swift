@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import JACKHost
+import LinkBeatMath
 import LinkWire
+import TactusJACK
+import TactusSurface
 
 /// The peers' channels that tactus receives. Each has a place: two ports of JACK, and a lane. The choice is
 /// made again whenever the offered or the wanted channels change; it then looks at all offered channels,

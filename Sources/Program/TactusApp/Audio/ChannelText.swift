@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
-import JACKHost
+import LinkBeatMath
 import TactusChoices
+import TactusJACK
+import TactusSurface
 
 /// A channel to send, as `--send` describes it: its name, and where its sound comes from.
 struct SentText: Equatable {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
-import BeatMath
-import ControlSurface
 import Glibc
-import JACKHost
 import Link
 import LinkAudio
+import LinkAudioLanes
 import LinkAudioSession
+import LinkBeatMath
 import LinkSystem
 import LinkWire
 import Synchronization
 import TactusChoices
+import TactusJACK
 import TactusOSC
+import TactusSurface
 
 /// Connects Link Audio and JACK, which do not know each other: each channel to send or receive gets a lane,
 /// with a channel of the session at one end and ports at the other. [control]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import JACKHost
+import TactusJACK
 
 /// Examines JACK or PipeWire: the server, its latencies, and its other clients.
 enum JACKExamination {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
 import LinkAddresses
 import LinkSystem
 import TactusOSC
+import TactusSurface
 
 /// Checks whether the page answers: the doctor fetches the page once, as a browser on this machine does.
 enum PageExamination {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import LinkAddresses
 import LinkSystem
 import TactusOSC
+import TactusSurface
 
 /// Examines the links to other rooms by what the running tactus reports: whether the other room is there, the
 /// round trip time, the loss, how far apart the beats can be, the key in use, and whether a router translates

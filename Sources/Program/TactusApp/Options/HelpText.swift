@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
+import TactusSurface
 
 /// The text of `--help`, made from the options: sections, with the spellings in one column and the help
 /// wrapped beside them.

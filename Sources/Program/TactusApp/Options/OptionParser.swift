@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
+import TactusSurface
 
 /// Reads a command line by GNU's rules. Long options have `=` or a space before the value, short options can
 /// be bundled, and options may follow operands. After `--`, operands may look like options. A negative number

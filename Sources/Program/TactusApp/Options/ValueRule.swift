@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
-import HostSync
-import JACKHost
 import Link
-import MIDIControl
 import TactusChoices
+import TactusJACK
 import TactusJSON5
+import TactusMIDI
 import TactusOSC
-import TerminalView
+import TactusSurface
+import TactusSync
+import TactusTerminal
 
 /// Which texts are allowed for a value, and the words that describe them.
 struct ValueRule: Sendable {

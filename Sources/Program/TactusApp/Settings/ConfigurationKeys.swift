@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 
 /// The options as keys of a JSON5 file: a key is the option's long name.
 ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
+import LinkBeatMath
 import LinkSystem
 import Synchronization
 import TactusJSON5
+import TactusSurface
 
 /// Writes remembered choices to the disk, some time after they change and at the end. [any]
 ///

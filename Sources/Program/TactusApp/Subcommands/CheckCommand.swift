@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
-import JACKHost
 import Link
 import Synchronization
+import TactusJACK
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 
 /// `tactus check`: measures how much later a sound is heard than JACK says. The sound goes from an output to
 /// an input through a cable.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
-import JACKHost
+import TactusJACK
 import TactusJSON5
+import TactusSurface
 
 /// `tactus doctor`: checks everything that has to be right, and says what is wrong and how to mend it.
 struct DoctorCommand: Conversing {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
-import TerminalView
+import TactusSurface
+import TactusTerminal
 
 /// `tactus man`: prints the pages of the manual, made from the tables that the program itself uses.
 struct ManCommand: Subcommand {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 
 /// `tactus monitor`: prints every change, as a line of JSON for each moment.
 struct MonitorCommand: Conversing {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
 import Link
+import TactusSurface
 
 /// `tactus peers`: shows whether there are other Link peers.
 struct PeersCommand: Conversing {

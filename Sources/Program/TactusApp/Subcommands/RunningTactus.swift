@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusChoices
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 
 /// A running tactus, with which `status`, `monitor`, `send`, `check` and `view` communicate over OSC.
 struct RunningTactus: ~Copyable {

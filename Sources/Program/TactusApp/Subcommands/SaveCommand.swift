@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusOSC
+import TactusSurface
 
 /// `tactus save`: makes the present choices the configuration.
 struct SaveCommand: Conversing {

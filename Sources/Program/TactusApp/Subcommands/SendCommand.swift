@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 
 /// `tactus send tempo 131.5`: sends any command of the surface, for scripts and for users at a terminal.
 struct SendCommand: Conversing {

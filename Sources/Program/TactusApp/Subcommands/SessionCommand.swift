@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
-import JACKHost
+import TactusJACK
+import TactusSurface
 
 /// `tactus session list` and `tactus session start NAME`. Each folder of `sessions/` is a ready-made studio.
 struct SessionCommand: Subcommand {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import TactusJSON5
 import TactusOSC
+import TactusSurface
 
 /// `tactus status`: prints the present state, once.
 struct StatusCommand: Conversing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
+import TactusSurface
 
 /// A command, `tactus WORD`. A value's properties hold what the command line set by options.
 ///

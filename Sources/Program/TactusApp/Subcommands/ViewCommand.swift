@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
 import Link
+import LinkBeatMath
 import LinkSystem
 import TactusOSC
-import TerminalView
+import TactusSurface
+import TactusTerminal
 
 /// `tactus view`: shows a tactus that runs without a view, such as a service, or on another machine.
 struct ViewCommand: Conversing {

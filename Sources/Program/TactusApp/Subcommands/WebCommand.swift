@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
 import TactusOSC
 import TactusQRCode
+import TactusSurface
+import TactusTerminal
 import TactusWeb
-import TerminalView
 
 /// `tactus web`: shows the address at which a phone finds the page.
 struct WebCommand: Conversing {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
 import Link
+import LinkBeatMath
 import LinkSystem
-import MIDIControl
 import Synchronization
+import TactusMIDI
 import TactusOSC
-import TerminalView
+import TactusSurface
+import TactusTerminal
 
 /// A tactus that runs elsewhere, known by its OSC messages, for a view of it here. Its messages arrive on one
 /// thread, the view's keys on another.

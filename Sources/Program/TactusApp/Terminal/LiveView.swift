@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
 import Link
+import LinkBeatMath
 import LinkSystem
 import Synchronization
 import TactusOSC
-import TerminalView
+import TactusSurface
+import TactusTerminal
 
 /// The terminal view, live: a thread draws the state thirty times a second and at every beat, and passes keys
 /// on to the control surface.

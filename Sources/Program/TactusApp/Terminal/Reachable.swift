@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import LinkSystem
 import TactusOSC
-import TerminalView
+import TactusSurface
+import TactusTerminal
 
 extension Reach {
   /// The addresses to which a tablet on the network can send, if the surface listens at `endpoints`.

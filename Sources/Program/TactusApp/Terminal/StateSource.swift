@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
+import LinkBeatMath
 import LinkSystem
-import MIDIControl
+import TactusMIDI
 import TactusOSC
-import TerminalView
+import TactusSurface
+import TactusTerminal
 
 /// The tactus that a view shows, and to which the view sends the user's keys: the view's own program, or a
 /// tactus that runs elsewhere. [view]

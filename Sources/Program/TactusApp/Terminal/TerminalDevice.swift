@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TerminalView
+import TactusTerminal
 
 /// The terminal: its modes, its size, its input and its output.
 ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
+import LinkBeatMath
 import Synchronization
 import TactusChoices
 import TactusOSC
+import TactusSurface
 import TactusTestSupport
 import Testing
 

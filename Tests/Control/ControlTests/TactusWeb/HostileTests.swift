@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import ControlSurface
 import Glibc
 import LinkAddresses
+import LinkBeatMath
 import TactusOSC
+import TactusSurface
 import TactusTestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import LinkAddresses
 import Synchronization
+import TactusSurface
 import TactusTestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
 import Glibc
 import LinkAddresses
+import TactusSurface
 import Testing
 
 @testable import TactusWeb

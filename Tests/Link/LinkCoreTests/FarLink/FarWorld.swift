@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import FarLink
 import LinkAddresses
+import LinkBeatMath
 import LinkSodium
 
 /// Switchboards on a simulated network that delays and loses datagrams, can be cut, and records all datagrams

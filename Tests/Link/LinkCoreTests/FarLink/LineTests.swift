@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import LinkAddresses
+import LinkBeatMath
 import LinkSodium
 import Testing
 

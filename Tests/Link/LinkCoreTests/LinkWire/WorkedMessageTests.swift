@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWire
 import Testing
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import LinkAddresses
 import LinkAudioPath
 import LinkAudioSession
+import LinkBeatMath
 import LinkWire
 import TactusTestSupport
 import Testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 import Glibc
 import LinkAudioPath
+import LinkBeatMath
 import TactusTestSupport
 
 /// A chunk on its way, and the time at which it leaves.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+import LinkBeatMath
 import LinkWire
 
 /// A peer that behaves like the reference library, with its faults (facts: link-audio 3 and 7). It announces

@@ -26,7 +26,7 @@ final class App {
     self.home = home
     let python = Lab.python
     let manager = [
-      python, Lab.top + "/Tests/Control/ControlTests/NSMClient/peers/fake_nsmd.py", "hello", "--",
+      python, Lab.top + "/Tests/Control/ControlTests/TactusNSM/peers/fake_nsmd.py", "hello", "--",
     ]
     process = try ChildProcess(
       stage.command(
@@ -40,7 +40,7 @@ final class App {
     fingers = try ChildProcess(
       stage.command([
         Lab.python,
-        Lab.top + "/Tests/Control/ControlTests/ControlSurface/peers/osc_peer.py",
+        Lab.top + "/Tests/Control/ControlTests/TactusSurface/peers/osc_peer.py",
         "pythonosc",
       ]))
     let line = try await fingers.line(within: .seconds(60)) ?? ""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-private func file(_ text: String, at path: String = "Sources/Cycle/HostSync/Planted.swift") -> SourceText {
+private func file(_ text: String, at path: String = "Sources/Cycle/TactusSync/Planted.swift") -> SourceText {
   SourceText(path: path, text: text)
 }
 

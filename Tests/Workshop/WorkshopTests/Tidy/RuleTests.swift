@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-private func file(_ text: String, at path: String = "Sources/Cycle/HostSync/Planted.swift") -> SourceText {
+private func file(_ text: String, at path: String = "Sources/Cycle/TactusSync/Planted.swift") -> SourceText {
   SourceText(path: path, text: text)
 }
 
@@ -21,13 +21,13 @@ func `comments and strings are not code, and lines stay where they are`() {
 }
 
 @Test(arguments: [
-  ("import Glibc", "Sources/Link/BeatMath/A.swift"),
-  ("public import JACKHost", "Sources/Link/Link/A.swift"),
-  ("@preconcurrency import Link", "Sources/Cycle/JACKHost/A.swift"),
+  ("import Glibc", "Sources/Link/LinkBeatMath/A.swift"),
+  ("public import TactusJACK", "Sources/Link/Link/A.swift"),
+  ("@preconcurrency import Link", "Sources/Cycle/TactusJACK/A.swift"),
   ("import struct Foundation.Date", "Sources/Program/TactusApp/A.swift"),
   ("import Foundation", "Tests/Link/LinkTests/A.swift"),
   ("import FoundationEssentials", "Sources/Link/Link/A.swift"),
-  ("import BeatMath", "Sources/Nonsense/A.swift"),
+  ("import LinkBeatMath", "Sources/Nonsense/A.swift"),
 ])
 func `an import outside the table is refused in every spelling`(text: String, path: String) {
   #expect(Rules.importsAreAllowed(file(text, at: path)).count == 1)
@@ -35,7 +35,7 @@ func `an import outside the table is refused in every spelling`(text: String, pa
 
 @Test
 func `an import of the table passes, and so does the word in a comment`() {
-  #expect(Rules.importsAreAllowed(file("public import BeatMath\n// import Foundation")).isEmpty)
+  #expect(Rules.importsAreAllowed(file("public import LinkBeatMath\n// import Foundation")).isEmpty)
   #expect(Rules.importsAreAllowed(file("import Glibc\nimport Testing", at: "Tests/A/A.swift")).isEmpty)
 }
 
@@ -90,7 +90,7 @@ func `the licence stands in the first line, or in the second`() {
   let line = "// SPDX-License-Identifier: GPL-2.0-or-later\n"
   #expect(Rules.licenceComesFirst(file(line)).isEmpty)
   #expect(Rules.licenceComesFirst(file("#!/bin/bash\n" + line)).isEmpty)
-  #expect(Rules.licenceComesFirst(file("import BeatMath\n\n" + line)).count == 1)
+  #expect(Rules.licenceComesFirst(file("import LinkBeatMath\n\n" + line)).count == 1)
   #expect(Rules.licenceComesFirst(file("// SPDX-License-Identifier: MIT\n")).count == 1)
 }
 
@@ -134,8 +134,8 @@ func `a switch over an enum has no default; others may have one`() {
 
 @Test
 func `a module without its paragraph is noticed`() {
-  let page = "text\n**BeatMath** (pure): which beat.\nLink is mentioned."
-  #expect(Rules.modulesAreOnTheMap(["BeatMath", "Link"], architecture: page).count == 1)
+  let page = "text\n**LinkBeatMath** (pure): which beat.\nLink is mentioned."
+  #expect(Rules.modulesAreOnTheMap(["LinkBeatMath", "Link"], architecture: page).count == 1)
 }
 
 @Test
@@ -149,7 +149,7 @@ func `the libraries' public names must be documented`() {
   #expect(Rules.librariesAreDocumented(file(bare, at: "Sources/LinkAudio/LinkAudio/A.swift")).count == 1)
   #expect(Rules.librariesAreDocumented(file(bare)).isEmpty)
   let good = "public import Link\n/// Good.\n@_noLocks @_noAllocation\npublic func a() {}"
-  #expect(Rules.librariesAreDocumented(file(good, at: "Sources/LinkAudio/AudioLanes/A.swift")).isEmpty)
+  #expect(Rules.librariesAreDocumented(file(good, at: "Sources/LinkAudio/LinkAudioLanes/A.swift")).isEmpty)
 }
 
 @Test

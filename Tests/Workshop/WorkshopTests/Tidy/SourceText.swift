@@ -10,7 +10,7 @@ struct SourceText {
     var range: Range<Int>
   }
 
-  /// The path from the repository's root: "Sources/Link/BeatMath/Beats.swift".
+  /// The path from the repository's root: "Sources/Link/LinkBeatMath/Beats.swift".
   let path: String
   let lines: [Substring]
   /// The file's bytes, with comments and string literals replaced by spaces.
@@ -25,14 +25,14 @@ struct SourceText {
     words = Self.words(of: code)
   }
 
-  /// The module of the file, "BeatMath" for a file in Sources/Link/BeatMath; nil: the file is in no module of
-  /// Sources.
+  /// The module of the file, "LinkBeatMath" for a file in Sources/Link/LinkBeatMath; nil: the file is in no
+  /// module of Sources.
   var module: String? {
     let parts = path.split(separator: "/")
     return parts.count > 2 && parts[0] == "Sources" ? String(parts[parts.count > 3 ? 2 : 1]) : nil
   }
 
-  /// The room of the file, "Link" for a file in Sources/Link/BeatMath; nil: the file is outside Sources.
+  /// The room of the file, "Link" for a file in Sources/Link/LinkBeatMath; nil: the file is outside Sources.
   var room: String? {
     let parts = path.split(separator: "/")
     return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil

@@ -40,15 +40,15 @@ class Subject(NamedTuple):
 
 
 SUBJECTS = {
-    "packets": Subject(["BeatMath", "LinkAddresses", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
-    "audio": Subject(["BeatMath", "LinkAddresses", "LinkWire", "LinkAudioSession"], ["audio"], "messages", 1250, 10_000_000, 200_000),
-    "far": Subject(["BeatMath", "LinkAddresses", "LinkWire", "LinkSession", "FarLink"], ["far"], "series", 2500, 1_000_000, 50_000),
+    "packets": Subject(["LinkBeatMath", "LinkAddresses", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
+    "audio": Subject(["LinkBeatMath", "LinkAddresses", "LinkWire", "LinkAudioSession"], ["audio"], "messages", 1250, 10_000_000, 200_000),
+    "far": Subject(["LinkBeatMath", "LinkAddresses", "LinkWire", "LinkSession", "FarLink"], ["far"], "series", 2500, 1_000_000, 50_000),
     "json5": Subject(["TactusJSON5"], ["json5"], "documents", 4000, 10_000_000, 200_000),
-    "web": Subject(["BeatMath", "LinkAddresses", "LinkSystem", "TactusJSON5", "TactusOSC"],
+    "web": Subject(["LinkBeatMath", "LinkAddresses", "LinkSystem", "TactusJSON5", "TactusOSC"],
                    ["web", *(f"{ROOT}/Sources/Control/TactusWeb/{name}" for name in ("JSONLine", "Request", "Handshake", "Secret"))],
                    "inputs", 600, 10_000_000, 200_000),
-    "midi": Subject(["BeatMath", "TactusChoices", "HostSync", "MIDIControl"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
-    "bbt": Subject(["BeatMath", "TactusChoices", "HostSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
+    "midi": Subject(["LinkBeatMath", "TactusChoices", "TactusSync", "TactusMIDI"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
+    "bbt": Subject(["LinkBeatMath", "TactusChoices", "TactusSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
 }
 CHOICES = b"\1" * 16  # what a stage is set to
 SEAL = bytes(16)  # of the harness's cipher

@@ -37,7 +37,7 @@ def run(command: Sequence[str], **environment: str) -> "subprocess.CompletedProc
 # ---- the compiler's annotations
 
 def host_source() -> str:
-    return "".join(pathlib.Path(path).read_text() for path in build.swift_files("JACKHost"))
+    return "".join(pathlib.Path(path).read_text() for path in build.swift_files("TactusJACK"))
 
 
 def callbacks() -> list[str]:
@@ -64,7 +64,7 @@ def prove_annotations(_: str) -> list[str]:
     # with the same checks.
     configurations = ["debug"] if "TACTUS_PRODUCTS" in os.environ else ["debug", "release"]
     for configuration in configurations:
-        done = run(["swift", "build", "--package-path", ROOT, "-c", configuration, "--target", "JACKHost", "--no-color-diagnostics"])
+        done = run(["swift", "build", "--package-path", ROOT, "-c", configuration, "--target", "TactusJACK", "--no-color-diagnostics"])
         if done.returncode != 0:
             wrong.append(f"the {configuration} build is refused:\n{done.stdout[-2000:]}")
     print(f"  {len(names)} callbacks given to libjack, all marked; debug and release builds pass the checks")
@@ -110,7 +110,7 @@ def counter_reach(scratch: str) -> Missed:
 def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
     """The modules as they are in the release: they call no allocator, so the sanitizer sees what they call."""
     release = os.path.dirname(build.product("tactus"))
-    objects = [path for name in ["BeatMath", "TactusChoices", "HostSync", "LinkAudioPath"] for path in glob.glob(f"{release}/{name}.build/*.o")]
+    objects = [path for name in ["LinkBeatMath", "TactusChoices", "TactusSync", "LinkAudioPath"] for path in glob.glob(f"{release}/{name}.build/*.o")]
     program = f"{scratch}/play"
     sources = [f"{build.NATIVE}/{name}.swift" for name in ["play", "channel", "fuzz/cycles"]]
     done = run(["swiftc", "-swift-version", "6", "-parse-as-library", "-O", "-wmo", "-I", f"{release}/Modules",

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkBeatMath
+import TactusChoices
+import TactusOSC
+
+// Link Audio: channels of sound between the session's peers.
+extension Table {
+  static let audio: [Node] =
+    Node.rows(
+      of: Choice(
+        "link/audio", \.audio.isOn,
+        "Link Audio: send channels of sound to the session's peers (--send) and play theirs (--receive).",
+        in: .audio, isRemembered: true),
+      Choice(
+        "link/name", \.audio.peerName,
+        "The name of this computer that the session's peers show beside its channels. With auto, the client's name in JACK and this "
+          + "computer's.",
+        within: .text(limit: ChosenName.longest), in: .audio, written: ("auto|NAME", ChosenName.allowed),
+        isRemembered: true),
+      Choice(
+        "link/audio/delay", \.audio.delay,
+        "How long after its beat a received channel is heard: as little as the network allows (auto), or "
+          + "always this many milliseconds, beats or bars.",
+        within: .text(limit: 16), in: .audio, written: ("auto|MS|Nbeats|Nbars", AudioDelay.allowed),
+        isRemembered: true),
+      Choice(
+        "link/audio/send/offset", \.audio.sendOffset,
+        "Corrects JACK's latency for sent channels: their sound was played this much earlier than JACK "
+          + "says.",
+        within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true),
+      Choice(
+        "link/audio/receive/offset", \.audio.receiveOffset,
+        "Corrects JACK's latency for received channels: their sound is heard this much later than JACK "
+          + "says, so tactus sends it to the port this much earlier.",
+        within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true))
+    + [
+      // Only this machine may use this row: otherwise any sender on the network could listen to the machine's
+      // microphones.
+      .ofThisMachine(
+        "audio/send",
+        "Offers a channel to the peers, as --send does: NAME, NAME=PORT or NAME=PORT,PORT. Only this "
+          + "machine may send it."
+      ) { .channel(.send($0), isOn: true) },
+      .ofThisMachine(
+        "audio/send/end", "Removes the sent channel of this NAME. Only this machine may send it."
+      ) {
+        .channel(.send($0), isOn: false)
+      },
+      .order(
+        "audio/receive", [.text(limit: AudioChannelText.longest)],
+        "Plays a channel, as --receive does: PEER/CHANNEL, where * stands for any text, and =DELAY gives "
+          + "it a delay of its own, as in Studio/Drums=1bar. Send the same channel again to change its delay."
+      ) { values, _ in .command(.channel(.receive(values[0].text), isOn: true)) },
+      .order(
+        "audio/receive/end", [.text(limit: AudioChannelText.longest)],
+        "Stops playing the channels that were received by this name."
+      ) { values, _ in .command(.channel(.receive(values[0].text), isOn: false)) },
+      .label("audio/offered", "The channels that can be received, each as PEER/CHANNEL.") {
+        ShownAudio.list($0.state.audio.offered)
+      },
+      .label("audio/sent", "The channels that are sent, and to how many peers.") {
+        $0.state.audio.sent
+      }.restoring { $0.audio.toldSent = $1[0].text },
+      .label("audio/received", "The channels that are received, with the state of each.") {
+        $0.state.audio.received
+      }.restoring { $0.audio.toldReceived = $1[0].text },
+      .count("audio/sent/count", "", "How many channels are sent.") {
+        $0.state.audio.channels.count(where: \.isSent)
+      }.restoring { $0.audio.restore($1[0].whole, areSent: true) },
+      .count("audio/received/count", "", "How many channels are received.") {
+        $0.state.audio.channels.count { !$0.isSent }
+      }.restoring { $0.audio.restore($1[0].whole, areSent: false) },
+      .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
+      },
+      .count("audio/lost", "", "Pieces of received channels that did not arrive.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.lost }
+      },
+      .count("audio/late", "", "Pieces of received channels that arrived too late.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.late }
+      },
+      .label(
+        "audio/thread",
+        "The priority of Link Audio's thread: in real time; ordinary, if this user may not have real "
+          + "time; slowed, while more packets come than its share of the processor allows."
+      ) { $0.state.audio.thread.words },
+      .state(
+        "audio/thread/kind", "The priority of Link Audio's thread as a fixed word for programs.",
+        \.audio.thread),
+      .verb(
+        .audioList, [.whole(1...100)],
+        "Asks for the channels, \(SurfaceMachine.channelsPerPage) on a page: the first page, or the one "
+          + "of this number. tactus answers with audio/page, then with an audio/channel for each."),
+      .answer(
+        "audio/page", [.whole(1...100), .whole(1...100), .whole(0...10_000)],
+        "Begins the answer to audio/list: the page's number, the number of pages, and the number of "
+          + "channels."
+      ),
+      .answer(
+        "audio/channel",
+        [
+          .text(limit: 255), .word(["sent", "received", "offered"]), .text(limit: 64),
+          .number(0...1e6, unit: "ms"),
+          .number(0...1e6, unit: "ms"), .number(0...1e6, unit: "ms"), .number(-1e6...1e6, unit: "ms"),
+          .number(-200...20, unit: "dB"), .whole(0...1_000_000, unit: "Hz"),
+          .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)),
+          .text(limit: AudioChannelText.longest),
+        ],
+        "A channel: its name; sent, received, or offered (not received); its state; delay, buffer and "
+          + "jitter; how long after its beat sound arrives; level; sample rate; dropouts, lost pieces and "
+          + "late pieces; and the name by which it was received, for audio/receive/end."),
+    ]
+}
+
+extension Node {
+  fileprivate static func ofThisMachine(
+    _ path: String, _ words: String, _ command: @escaping @Sendable (String) -> Command
+  ) -> Node {
+    var row = order(path, [.text(limit: AudioChannelText.longest)], words) { values, _ in
+      .command(command(values[0].text))
+    }
+    row.reach = .thisMachine
+    return row
+  }
+}
+
+/// The text form of a channel in `--send` and `--receive`.
+public enum AudioChannelText {
+  /// The length limit of the text in bytes, with room for two JACK ports and a name.
+  public static var longest: Int { 255 }
+}
+
+/// A channel of Link Audio as controllers see it.
+public struct ShownChannel: Hashable, Sendable {
+  /// The name of the channel; a received channel has the peer's name before it.
+  public var name: String
+  public var isSent: Bool
+  /// The user's text that selected the channel: its name, or a pattern for many channels such as "*/*".
+  public var takenBy = ""
+  public var listeners = 0
+  /// The state in words, for example "plays" or "waits for it".
+  public var health = ""
+  public var delayMilliseconds = 0.0
+  public var bufferMilliseconds = 0.0
+  public var jitterMilliseconds = 0.0
+  public var arrivalMilliseconds = 0.0
+  public var decibels = -90.0
+  public var sampleRate = 0
+  public var dropouts = 0
+  public var lost = 0
+  public var late = 0
+
+  /// A received channel's state, delay and gaps in words.
+  var told: String {
+    let gaps = dropouts == 0 ? "" : dropouts == 1 ? ", 1 gap" : ", \(dropouts) gaps"
+    return (delayMilliseconds > 0 ? "\(health), \(shortest(delayMilliseconds)) ms" : health) + gaps
+  }
+
+  public init(name: String, isSent: Bool) {
+    self.name = name
+    self.isSent = isSent
+  }
+}
+
+/// Link Audio as controllers see it.
+public struct ShownAudio: Hashable, Sendable {
+  public var offered: [String] = []
+  public var channels: [ShownChannel] = []
+  public var thread = Thread.off
+  /// The texts of another tactus about its sent and received channels; another tactus sends no more than
+  /// these texts.
+  var toldSent: String?
+  var toldReceived: String?
+
+  public enum Thread: UInt8, StateWord {
+    case off, realTime, ordinary, slowed, unknown
+
+    public var word: String { self == .realTime ? "realtime" : "\(self)" }
+
+    package var words: String {
+      switch self {
+      case .off: "off"
+      case .realTime: "real time"
+      case .ordinary: "ordinary"
+      case .slowed: "slowed"
+      case .unknown: SurfaceState.unknown
+      }
+    }
+  }
+
+  /// Sets how many channels another tactus has. Their descriptions come as text.
+  mutating func restore(_ count: Int, areSent: Bool) {
+    channels.removeAll { $0.isSent == areSent }
+    let channel = ShownChannel(name: "", isSent: areSent)
+    channels += Array(repeating: channel, count: min(count, SurfaceLimits.shownChannels))
+  }
+
+  /// The sent channels in words, with their numbers of listeners.
+  package var sent: String {
+    toldSent ?? Self.list(channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
+  }
+
+  /// The received channels in words, with their states.
+  package var received: String {
+    toldReceived ?? Self.list(channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
+  }
+
+  /// Joins the texts to one line. If some of them do not fit, the line ends with their number.
+  static func list(_ words: [String]) -> String {
+    guard let first = words.first else { return "none" }
+    let room = limit - " and 1000 more".count
+    var text = printable(first, limit: room)
+    for (index, word) in words.enumerated().dropFirst() {
+      let next = ", " + printable(word, limit: room)
+      let isLast = index == words.count - 1
+      guard text.unicodeScalars.count + next.unicodeScalars.count <= (isLast ? limit : room) else {
+        return text + " and \(words.count - index) more"
+      }
+      text += next
+    }
+    return text
+  }
+
+  private static let limit = 250
+
+  /// The channels that peers offer and that are not received.
+  var waiting: [String] {
+    let received = Set(channels.filter { !$0.isSent }.map(\.name))
+    return offered.filter { !received.contains($0) }
+  }
+
+  public init() {}
+}
+
+extension AudioDelay: Choosable {
+  package static let allowed =
+    "auto, milliseconds up to \(shortest(longest.milliseconds)), 1 to \(mostBeats) beats as in 4beats, or 1 to \(mostBars) bars as in 2bars"
+
+  public var values: [Value]? { [.text(word)] }
+
+  public var word: String {
+    switch self {
+    case .auto: "auto"
+    case .time(let micros): shortest(micros.milliseconds)
+    case .beats(let count): count == 1 ? "1beat" : "\(count)beats"
+    case .bars(let count): count == 1 ? "1bar" : "\(count)bars"
+    }
+  }
+
+  public init(_ values: [Value]) throws(Refusal) {
+    let text = values[0].text
+    func count(before unit: String, most: Int32) -> Int32? {
+      let units = [unit, unit + "s"]
+      guard let found = units.first(where: { text.hasSuffix($0) }),
+        let number = Int32(text.dropLast(found.count)),
+        (1...most).contains(number)
+      else { return nil }
+      return number
+    }
+    if text == "auto" {
+      self = .auto
+    } else if let beats = count(before: "beat", most: Self.mostBeats) {
+      self = .beats(beats)
+    } else if let bars = count(before: "bar", most: Self.mostBars) {
+      self = .bars(bars)
+    } else if let milliseconds = Double(text),
+      text.utf8.allSatisfy({ (0x2E...0x39).contains($0) && $0 != 0x2F }),
+      (0...Self.longest.milliseconds).contains(milliseconds)
+    {
+      self = .time(.milliseconds(milliseconds))
+    } else {
+      throw .range(Self.allowed)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CTactusJACK
+import LinkAudioLanes
+import LinkAudioPath
+import TactusChoices
+import TactusSync
+
+/// The channels of Link Audio as the audio thread sees them. The control thread replaces the table as a
+/// whole, and the audio thread never changes it. [audio]
+struct ChannelTable: BitwiseCopyable {
+  static var limit: Int { 32 }
+
+  /// Each published table has a new number.
+  var number: UInt32 = 0
+  var sentCount = 0
+  var receivedCount = 0
+  var sent = InlineArray<32, SentPorts>(repeating: SentPorts())
+  var received = InlineArray<32, ReceivedPorts>(repeating: ReceivedPorts())
+}
+
+/// A channel that we send: the audio at these ports goes into the channel's lane.
+struct SentPorts: BitwiseCopyable {
+  var end: SendEnd?
+  var left: OpaquePointer?
+  /// The right port; nil: the channel is mono.
+  var right: OpaquePointer?
+  /// JACK's capture latency of the ports, in frames.
+  var latency: UInt32 = 0
+
+  func record(_ passing: CycleTiming, _ frames: UInt32) {
+    guard let end, end.isWanted, !passing.isFreewheeling, let left = floats(left, frames) else { return }
+    let recording = Recording(
+      frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
+      frameMicros: passing.frameMicros, captureFrames: Double(latency),
+      offset: -Double(passing.settings.sendOffset.count), grid: SessionGrid(passing))
+    end.send(recording, left: UnsafePointer(left), right: floats(right, frames).map { UnsafePointer($0) })
+  }
+}
+
+/// A channel that we receive: the audio of the channel's lane goes to these ports.
+struct ReceivedPorts: BitwiseCopyable {
+  var end: ReceiveEnd?
+  var left: OpaquePointer?
+  var right: OpaquePointer?
+  /// JACK's playback latency of the ports, in frames.
+  var latency: UInt32 = 0
+  /// The channel's delay; nil: the delay from the settings.
+  var delay: AudioDelay?
+
+  func play(_ passing: CycleTiming, _ frames: UInt32) {
+    guard let left = floats(left, frames), let right = floats(right, frames) else { return }
+    fill(left, right, passing, frames)
+  }
+
+  func fill(
+    _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ passing: CycleTiming,
+    _ frames: UInt32
+  ) {
+    guard let end else {
+      // The channel has gone. Without these lines the buffers would still hold the channel's last audio.
+      left.update(repeating: 0, count: Int(frames))
+      right.update(repeating: 0, count: Int(frames))
+      return
+    }
+    guard !passing.isFreewheeling else { return end.skip(frames: Int(frames), left: left, right: right) }
+    let hearing = OutputPeriod(
+      frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
+      frameMicros: passing.frameMicros,
+      latencyMicros: Double(latency) * passing.frameMicros + Double(passing.settings.receiveOffset.count),
+      grid: SessionGrid(passing))
+    end.render(
+      hearing, delay: PlayoutDelay(delay ?? passing.settings.delay, passing), left: left, right: right)
+  }
+}
+
+private func floats(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutablePointer<Float>? {
+  guard let port else { return nil }
+  return jack_port_get_buffer(port, frames)?.assumingMemoryBound(to: Float.self)
+}
+
+extension SessionGrid {
+  fileprivate init(_ passing: CycleTiming) {
+    self.init(session: passing.session, origin: passing.origin, beatMicros: passing.beatMicros)
+  }
+}
+
+extension PlayoutDelay {
+  init(_ delay: AudioDelay, _ passing: CycleTiming) {
+    switch delay {
+    case .auto: self = .standard
+    case .time(let micros): self = .fixed(Double(micros.count))
+    case .beats(let beats): self = .beats(Int(beats))
+    case .bars(let bars):
+      let beats = Double(bars) * passing.beatsPerBar
+      let whole = Int(beats)
+      self = Double(whole) == beats ? .beats(whole) : .fixed(beats * passing.beatMicros)
+    }
+  }
+}

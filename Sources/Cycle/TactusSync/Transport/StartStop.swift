@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkBeatMath
+import TactusChoices
+
+/// A start or stop of the session for the transport. The control thread carries it out, once for each number.
+public struct SessionCommand: Sendable, BitwiseCopyable {
+  public internal(set) var number: UInt32 = 0
+  public internal(set) var starts = false
+}
+
+/// Carries the transport's starts and stops to the session, and those of the session to the transport. Until
+/// the session has taken our last start or stop, the session may still show an earlier command of ours, so
+/// its state does not move the transport. After that, a change of the session comes from a peer. We count
+/// commands and do not time them, because their delay is unknown.
+struct StartStop: BitwiseCopyable {
+  private var wasRunning = false
+  /// Whether the session played in the last cycle; nil: the session has not been seen yet. The session's
+  /// first state starts nothing.
+  private var wasPlaying: Bool?
+  /// The number of our last proposal to the session; nil: we have made none on this server. `proposedStart`:
+  /// whether that proposal was a start.
+  private var proposedNumber: UInt32?
+  private var proposedStart = false
+  /// The session's beat of the last start that we proposed, or the first target of a peer's start.
+  private var startBeat: Beats?
+  private(set) var command = SessionCommand()
+  /// The session's start or stop that the transport has not carried out yet. Until then, changes of the
+  /// transport are not a user's, and the pending state counts as the transport's state. Otherwise a stop that
+  /// follows a start at once would be lost, and the start would count as a user's.
+  private var pending: Pending?
+
+  private struct Pending: BitwiseCopyable {
+    let starts: Bool
+    /// The microseconds until we expect no answer any more. A start may wait before JACK is asked for it.
+    var left = TransportLimits.answerMicros
+    var hasMoved = false
+
+    init(starts: Bool, isLate: Bool, _ now: borrowing CycleContext) {
+      self.starts = starts
+      guard starts, isLate else { return }
+      let ahead = max(0, min(now.notBefore - now.heard.start, LaunchSettings.longestPeersWait))
+      left += ahead + Double(now.settings.launch.longestWait.count)
+    }
+  }
+
+  /// Whether the session started the transport, which has not been stopped since then.
+  private(set) var isObeying = false
+
+  /// Whether the session plays, or will play, because of our proposal.
+  var isOurs: Bool { proposedStart && !isObeying }
+
+  /// Returns a proposal if the transport has started or stopped other than by the session's request. A start
+  /// that waits is proposed with its beat, so that peers start on the same beat, and again if that beat
+  /// changes. While the server freewheels nothing is sent, and the session cannot start or stop an export;
+  /// changes made meanwhile take effect when time is real again. With sync off, our own state in the session
+  /// still follows the transport, unseen by peers. So that state is right when sync is switched on.
+  mutating func follow(_ now: borrowing CycleContext, startsAt target: Beats?) -> Proposal? {
+    guard !now.isFreewheeling else { return nil }
+    var runs = true
+    if case .stopped = now.transport.state { runs = false }
+    let isChange = isOthers(runs, cycleMicros: now.cycleMicros)
+    if isChange, !runs { isObeying = false }
+    let taken = now.startStopsTaken
+    let number = proposedNumber ?? taken
+    let isAnswered = Int32(bitPattern: taken &- number) >= 0
+    let stopsLater = stopsLater(now)
+    let isPlaying = now.session.isPlaying || stopsLater
+    guard isChange, (isAnswered ? isPlaying : proposedStart) != runs else {
+      if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs, now) }
+      guard isAnswered, isPlaying, isMoved(now, to: target) else { return nil }
+      return propose(now, runs: true, startsAt: target, number: number)
+    }
+    return propose(now, runs: runs, startsAt: target, number: number)
+  }
+
+  /// Whether a peer has set a later time for its stop.
+  private func stopsLater(_ now: borrowing CycleContext) -> Bool {
+    guard now.isRolling, wasPlaying == true else { return false }
+    let left = Double(now.session.timeOfPlaying.count) - now.heard.start
+    return left > 0 && left < LaunchSettings.longestPeersWait
+  }
+
+  /// Whether the start that we proposed now waits for another beat, or the user does not wait for a peer's
+  /// time.
+  private mutating func isMoved(_ now: borrowing CycleContext, to target: Beats?) -> Bool {
+    guard case .starting = now.transport.state, let target else { return false }
+    guard isObeying else { return proposedStart && target != startBeat }
+    let first = startBeat ?? target
+    startBeat = first
+    guard target != first else { return false }
+    return now.grid.time(of: target.value) < now.notBefore - now.grid.beatMicros
+  }
+
+  private mutating func propose(
+    _ now: borrowing CycleContext, runs: Bool, startsAt target: Beats?, number: UInt32
+  )
+    -> Proposal
+  {
+    proposedNumber = number &+ 1
+    isObeying = false
+    (proposedStart, wasPlaying) = (runs, runs)
+    startBeat = runs ? target : nil
+    var due = now.heard.start
+    // A start that waits for nothing plays at once; its target is only the nearest beat.
+    if let target, now.settings.launchStep > .zero { due = max(due, now.grid.time(of: target.value)) }
+    return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
+  }
+
+  /// Returns whether the transport was started or stopped, other than by our request.
+  private mutating func isOthers(_ runs: Bool, cycleMicros: Double) -> Bool {
+    let isChange = runs != wasRunning
+    wasRunning = runs
+    guard let now = pending else { return isChange }
+    if isChange { pending?.hasMoved = true }
+    pending?.left -= cycleMicros
+    if isChange, runs == now.starts {
+      pending = nil
+    } else if now.left <= 0 {
+      pending = nil
+      return (isChange || now.hasMoved) && runs != now.starts
+    }
+    return false
+  }
+
+  /// Obeys a change of the session, unless the transport has made it already. nil: sync is off.
+  private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ now: borrowing CycleContext) {
+    defer { wasPlaying = isPlaying }
+    guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (pending?.starts ?? runs)
+    else {
+      return
+    }
+    command.starts = isPlaying
+    pending = Pending(starts: isPlaying, isLate: now.asksLate, now)
+    isObeying = isPlaying
+    startBeat = nil
+    command.number &+= 1
+  }
+
+  /// Expects a restart: JACK let a start roll too early, and the control thread stops it, goes back and
+  /// starts again. The session has this start already.
+  mutating func expectRestart(_ now: borrowing CycleContext) {
+    pending = Pending(starts: true, isLate: true, now)
+  }
+
+  mutating func report(into report: inout Report) {
+    report.startStop = command
+    report.isStartOurs = isOurs
+  }
+}

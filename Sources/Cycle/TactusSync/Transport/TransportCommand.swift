@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import LinkBeatMath
+public import TactusChoices
+
+/// A command for JACK's transport, from a user or from the session.
+public enum TransportCommand: Equatable, Sendable {
+  case play
+  case stop
+  /// Stops on the song's next bar line or the session's next beat. Stops at once if the command is repeated,
+  /// or if nothing rolls.
+  case stopOn(bar: Bool)
+  case locate(frame: UInt32)
+  /// A locate that keeps the session's grid while the transport rolls. `frame` and `beat` are the target. The
+  /// locate lands on a grid of `step` beats (0: at once).
+  case jump(frame: UInt32, beat: Double, step: Double)
+  /// Sends a stopped transport to the place that `Settings.stopPlace` names.
+  case goBack
+}
+
+/// Commands that wait behind a stop, in their order. If too many commands wait, the oldest are dropped,
+/// because the last commands decide the result. The array has a fixed size, because HostSync must not
+/// allocate memory.
+struct HeldCommands: Sendable {
+  private var ring = InlineArray<64, TransportCommand>(repeating: .stop)
+  private var count = 0
+
+  var places: Range<Int> { max(0, count - ring.count)..<count }
+
+  subscript(place: Int) -> TransportCommand { ring[place % ring.count] }
+
+  mutating func append(_ command: TransportCommand) {
+    ring[count % ring.count] = command
+    count += 1
+  }
+}
+
+/// A request to JACK. The control thread carries it out at once.
+public enum TransportAction: Sendable {
+  case play
+  case stop
+  /// Locate to the frame. `beat` is the song's beat at that frame, which JACK shows to all clients until the
+  /// timebase master has written its own.
+  case locate(frame: UInt32, beat: Double)
+  /// Publish the relocation to the audio thread, then locate.
+  case relocate(Relocation)
+  /// Locate for the audio thread, if the transport is still at the frame at which the audio thread saw
+  /// it.
+  case locateIfOpen(LocateAction)
+  /// Restart the server's timeout for the hold, if the transport is still starting.
+  case holdOn
+  /// Set JACK's limit for slow clients; nil: the usual limit.
+  case limit(Micros?)
+  /// Set the limit again, because another client has changed it.
+  case insistOnLimit
+}
+
+extension Settings {
+  /// A stop waits for the beat or bar that the user chose. A stop by another JACK client takes effect at
+  /// once.
+  public var stopCommand: TransportCommand {
+    switch stop {
+    case .now: .stop
+    case .beat: .stopOn(bar: false)
+    case .bar: .stopOn(bar: true)
+    }
+  }
+}
+
+/// The properties of the server that matter for the transport.
+public struct TransportServer: Sendable {
+  public var sampleRate: UInt32
+  /// The limit for slow clients before any client has set it.
+  public var usualLimit: Micros
+  /// The longest time for which the server holds a start; nil: the server holds it as long as a client asks.
+  public var longestHold: Micros?
+  /// Whether a stopped transport rolls from the frame that it shows.
+  public var rollsFromWhereItStands: Bool
+
+  public init(
+    sampleRate: UInt32 = 48_000, usualLimit: Micros = Micros(10_000_000), longestHold: Micros? = nil,
+    rollsFromWhereItStands: Bool = true
+  ) {
+    self.sampleRate = max(1, sampleRate)
+    self.usualLimit = usualLimit
+    self.longestHold = longestHold
+    self.rollsFromWhereItStands = rollsFromWhereItStands
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkBeatMath
+import TactusMIDI
+import TactusOSC
+import Testing
+
+@testable import TactusSurface
+
+/// Searches for the packet that costs the most: changes one message, keeps the change if it causes more work,
+/// and starts again when no change helps. Work is counted from outside, as outputs to the program and to
+/// peers, and as steps of pattern matching.
+private struct Search {
+  static let pieces = [
+    "/tactus/", "//", "*", "?", "[!a]", "[a-z]", "{,}", "{click,clock}", "{,a,b,c}", "/klick/simple/", "x",
+    "query", "ping",
+    "subscribe", "unsubscribe", "midi/list", "midi/forget", "midi/learn", "tempo", "quantum", "peers",
+    "click", "set_", "/",
+    "subscribe/9000/all",
+  ]
+  static let texts = [
+    "", "*", "//*", "all", "state beat", "click", "note 36 = tempo/tap", "{,}{,}{,}{,}{,}{,}{,}{,}x", "now",
+  ]
+
+  var dice: PacketMutator
+
+  mutating func message() -> Message {
+    var address = ""
+    for _ in 0...dice.roll(6) { address += Self.pieces[dice.roll(Self.pieces.count)] }
+    if dice.roll(2) == 0 {
+      address = "/tactus/" + Table.standard.rows[dice.roll(Table.standard.rows.count)].path
+    }
+    // Sometimes use the same piece many times.
+    if dice.roll(4) == 0 {
+      let piece = Self.pieces[dice.roll(Self.pieces.count)]
+      address = "/tactus/" + String(repeating: piece, count: dice.roll(240 / piece.utf8.count + 1)) + "x"
+    }
+    if !address.hasPrefix("/") { address = "/" + address }
+    let arguments: [Argument] = (0..<dice.roll(4)).map { _ in
+      switch dice.roll(4) {
+      case 0: .int32(Int32(dice.roll(10_000)))
+      case 1: .string(Self.texts[dice.roll(Self.texts.count)])
+      case 2: .truth(true)
+      default: .string(String(repeating: Self.pieces[dice.roll(Self.pieces.count)], count: dice.roll(60)))
+      }
+    }
+    return Message(String(address.prefix(255)), arguments: arguments)
+  }
+
+  mutating func changed(_ packet: [Message]) -> [Message] {
+    var packet = packet
+    switch dice.roll(4) {
+    case 0 where !packet.isEmpty: packet[dice.roll(packet.count)] = message()
+    case 1: packet = Array(repeating: message(), count: 1 + dice.roll(PacketCheck.messageLimit))
+    case 2 where !packet.isEmpty:
+      packet += Array(repeating: packet[dice.roll(packet.count)], count: dice.roll(100))
+    default: packet.append(message())
+    }
+    return Array(packet.prefix(PacketCheck.messageLimit))
+  }
+}
+
+@Suite("What input may cost")
+struct CostTests {
+  @Test
+  func `spoofed queries get few answers, and trusted peers get every answer`() {
+    var settings = SurfaceSettings()
+    settings.targets = [Peer(Endpoint(Desk.tablet.endpoint.address, port: 1))]
+    var desk = Desk(settings)
+    let stranger = Peer(Endpoint(Address.v4(0x0a00_0063), port: 53))
+    let query = LibloCodec.encode(Message("/tactus/query"))
+    for _ in 0..<1000 {
+      desk.send(bytes: query, from: stranger)
+      desk.wait(0.01)
+    }
+    let told = desk.datagrams.filter { $0.to == stranger.endpoint }.reduce(0) { $0 + $1.bytes.count }
+    #expect((30_000...33_000 + 8 * 1000 * query.count).contains(told), "\(told) bytes in ten seconds")
+    for peer in [Desk.tablet, Desk.local] {
+      desk.forget()
+      for _ in 0..<30 {
+        desk.send("/tactus/query", from: peer)
+        desk.wait(2)
+      }
+      #expect(desk.told("update", to: peer.endpoint).count == 60)
+    }
+  }
+
+  /// A desk with three subscribers and a hundred learned bindings.
+  private func busy() -> Desk {
+    var settings = SurfaceSettings()
+    settings.learned = (0..<100).compactMap { MIDIBinding("note \($0) = click/toggle") }
+    var desk = Desk(settings)
+    for index in 1...3 {
+      desk.send("/tactus/subscribe", .string("all"), from: Peer(Endpoint(Address.v4(UInt32(index)), port: 9)))
+    }
+    desk.wait(0.1)
+    desk.forget()
+    return desk
+  }
+
+  /// The work that a datagram has caused, in microseconds on the generous scale of `Cost`: four for an order
+  /// or a datagram, one for a hundred bytes of answers, and one for two hundred steps of pattern matching.
+  private func work(_ desk: Desk, _ steps: Int) -> Int {
+    4 * (desk.orders.count + desk.datagrams.count + desk.notices.count)
+      + desk.datagrams.reduce(0) { $0 + $1.bytes.count } / 100 + steps / 200
+  }
+
+  @Test(arguments: [1, 2])
+  func `no packet found by a search makes more work than is allowed`(seed: UInt64) {
+    var search = Search(dice: PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15))
+    let fresh = busy()
+    var best: (packet: [Message], work: Int) = ([], 0)
+    var dearest = best
+    var patience = 0
+    var tries = 0
+    // Continue the search until it finds a costly packet: otherwise the search proves nothing.
+    let dear = Cost.datagram / 7
+    while tries < 60 || dearest.work <= dear && tries < 600 {
+      tries += 1
+      let packet = search.changed(best.packet)
+      var bytes = Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1]
+      for message in packet {
+        let encoded = LibloCodec.encode(message)
+        guard bytes.count + encoded.count < 65_000 else { break }
+        bytes += sizeWord(encoded.count) + encoded
+      }
+      var desk = fresh
+      desk.send(bytes: bytes)
+      #expect(desk.cost <= Cost.datagram)
+      let work = work(desk, desk.machine.counters.patternSteps)
+      if work > best.work {
+        (best, patience) = ((packet, work), 0)
+      } else {
+        patience += 1
+      }
+      if best.work > dearest.work { dearest = best }
+      if patience > 25 { (best, patience) = (([], 0), 0) }
+    }
+    #expect(dearest.work > dear)
+    #expect(
+      dearest.work <= Cost.datagram, "\(dearest.packet.count) of \(dearest.packet.first?.address ?? "")")
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TactusOSC
+import Testing
+
+@testable import TactusSurface
+
+@Suite("Read-outs with several values")
+struct ToldListTests {
+  private func told(_ texts: [String]) -> [Argument] {
+    let row = Node.list("test", "") { _ in texts }
+    return row.read?(Desk().machine.reading) ?? []
+  }
+
+  @Test
+  func `a list is cut after 64 arguments, but its number counts everything`() {
+    for count in [63, 64, 100] {
+      let told = told((0..<count).map { "\($0)" })
+      #expect(told.first == .int32(Int32(count)))
+      #expect(told.dropFirst() == ArraySlice((0..<63).map { .string("\($0)") }))
+    }
+  }
+
+  @Test(arguments: [1, 20, 100, 255])
+  func `a list is cut so that it fits one datagram`(length: Int) {
+    let told = told(Array(repeating: String(repeating: "x", count: length), count: 60))
+    let size = LibloCodec.encode(Message("/tactus/test", arguments: told)).count
+    // A text takes its bytes, filled up to a multiple of four with at least one zero, and a byte for its type
+    // tag.
+    let room = length / 4 * 4 + 5
+    #expect(told.count - 1 == min(60, 1_200 / room))
+    #expect(size <= 1_200 + 40)
+  }
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkBeatMath
+import TactusChoices
+import TactusTestSupport
+import Testing
+
+@testable import TactusSync
+
+/// A host with its own crystal that shows bars, beats and cut-off ticks, and a session. The session carries
+/// out each proposal some milliseconds later, as if the proposal had gone through the queue to the network
+/// thread.
+private struct FakeHost {
+  var ticksPerBeat = 1920.0
+  /// The drift of the host's crystal against Link's clock, as a share.
+  var drift = 0.0
+  /// The largest error of a cycle's time, in microseconds.
+  var jitter = 0.0
+  var frames = 256.0, rate = 48_000.0
+  /// On average we lose one cycle in this number. As often the host is late and shows its last position once
+  /// more. 0: neither happens.
+  var losesOneIn = 0.0
+  /// Whether the host's position comes through PipeWire, which carries the beat as a fraction and rounds
+  /// ticks down a second time.
+  var isPipeWire = false
+  /// The meter of the host's bars. `countsQuarters`: whether the host's tempo counts quarters instead of the
+  /// meter's notes.
+  var meter = Meter()
+  var countsQuarters = false
+  private var unit = TempoUnit()
+  var tempo: (Double) -> Double = { _ in 120 }
+  /// The tempo that the host shows, if it differs from the true tempo.
+  var shownTempo: ((Double) -> Double)?
+
+  var follower = HostFollower()
+  var session: SessionState
+  var settings = Settings()
+  var isRolling = true
+  var hasLeft = false
+  /// Whether the host is late in every cycle and shows its last position.
+  var showsOld = false
+  var commits: [(time: Double, change: Proposal.Change)] = []
+  private(set) var now = 1e9
+  /// The seconds since the beginning, on the host's own clock.
+  private(set) var played = 0.0
+  private(set) var beats = 0.0
+  private var pending: [(due: Double, proposal: Proposal)] = []
+  private var dice: Dice
+  private var isSound = true
+  private var shown: BBT?
+
+  init(sessionTempo: Double = 120, seed: UInt64 = 7) {
+    dice = Dice(seed: seed)
+    session = SessionState(
+      timeline: Timeline(tempo: Tempo(sessionTempo), beatOrigin: .zero, timeOrigin: Micros(999_000_123)),
+      startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
+  }
+
+  /// The present distance of the host's beat from the session's beat, without averaging, in microseconds,
+  /// wrapped into a quantum of 4.
+  var error: Double {
+    let grid = Grid(session.timeline)
+    let away = beats - grid.beat(at: now)
+    return (away - 4 * (away / 4).rounded()) * grid.beatMicros
+  }
+
+  mutating func locate(_ beat: Double) { beats = beat }
+
+  mutating func run(seconds: Double, each: (inout FakeHost) -> Void = { _ in }) {
+    for _ in 0..<Int(seconds * rate / frames) {
+      cycle()
+      each(&self)
+    }
+  }
+
+  private mutating func cycle() {
+    let length = frames / rate
+    now += length * 1e6 * (1 - drift)
+    played += length
+    if isRolling { beats += tempo(played) / 60 * length }
+    while let first = pending.first, first.due <= now {
+      session.apply(first.proposal)
+      pending.removeFirst()
+    }
+    // Now and then we lose two cycles in a row.
+    if losesOneIn > 0, Double.random(in: 0..<losesOneIn, using: &dice) < (isSound ? 1 : losesOneIn / 3) {
+      isSound = false
+      return
+    }
+    let isHostLate = losesOneIn > 0 && Double.random(in: 0..<losesOneIn, using: &dice) < 1
+    if let old = shown, isHostLate || showsOld { look(old) } else { look(present()) }
+    isSound = true
+  }
+
+  private func present() -> BBT {
+    guard meter == Meter() else {
+      var bbt = BBT(song: Beats(beats), meter: meter, beatsPerMinute: tempo(played))
+      let share = ticksPerBeat / bbt.ticksPerBeat
+      (bbt.tick, bbt.ticksPerBeat) = (Int32(Double(bbt.tick) * share), ticksPerBeat)
+      if countsQuarters { bbt.beatsPerMinute = tempo(played) }
+      return bbt
+    }
+    let bar = (beats / 4).rounded(.down), inBar = beats - bar * 4
+    var ticks = ((inBar - inBar.rounded(.down)) * ticksPerBeat).rounded(.down)
+    if isPipeWire {
+      let carried = (inBar.rounded(.down) + ticks / ticksPerBeat) + bar * 4
+      ticks = ((carried - carried.rounded(.down)) * ticksPerBeat).rounded(.down)
+    }
+    return BBT(
+      bar: Int32(bar) + 1, beat: Int32(inBar) + 1, tick: Int32(ticks), barStartTick: 0, beatsPerBar: 4,
+      beatType: 4, ticksPerBeat: ticksPerBeat, beatsPerMinute: (shownTempo ?? tempo)(played))
+  }
+
+  private mutating func look(_ bbt: BBT) {
+    shown = bbt
+    let late = jitter > 0 && Double.random(in: 0..<200, using: &dice) < 1 ? 4 * jitter : 0
+    let heard = now + late + Double.random(in: -jitter...jitter, using: &dice)
+    let told = unit.shown(hasLeft ? nil : bbt, at: heard, isRolling: isRolling)
+    let proposal = follower.follow(
+      CycleContext(session, heard: now, settings: settings, isSound: isSound),
+      LeaderReading(shown: told, heard: heard, isRolling: isRolling))
+    if let proposal {
+      commits.append((now, proposal.change))
+      pending.append((now + 8_000, proposal))
+    }
+  }
+}
+
+@Suite struct HostFollowerTests {
+  @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
+  func `a steady host is followed within 1 ms, then nothing is proposed`(ticks: Double, isPipeWire: Bool) {
+    for (tempo, seed) in [(120.0, 1), (117.3, 2), (61.7, 3), (174, 4), (249.9, 5)] as [(Double, UInt64)] {
+      var host = FakeHost(sessionTempo: 97, seed: seed)
+      host.tempo = { _ in tempo }
+      host.ticksPerBeat = ticks
+      host.isPipeWire = isPipeWire
+      host.jitter = 40
+      host.losesOneIn = 200
+      host.run(seconds: 5)
+      let before = host.commits.count
+      #expect(before < 10)
+      host.run(seconds: 60) { #expect(abs($0.error) < 1000) }
+      #expect(host.commits.count == before, "\(tempo): \(host.commits.dropFirst(before))")
+      #expect(abs(host.session.tempo - tempo) < 0.01)
+    }
+  }
+
+  /// Hydrogen shows such ticks in 6/8: a cycle holds less than one tick of an eighth, or one and a half.
+  @Test(arguments: [64, 256, 1024], [false, true])
+  func `coarse ticks of eighths show the unit of the host's tempo`(frames: Double, countsQuarters: Bool) {
+    var host = FakeHost(sessionTempo: 97, seed: 4)
+    host.frames = frames
+    host.tempo = { _ in 88 }
+    host.meter = Meter(beatsPerBar: 6, beatType: 8)
+    host.ticksPerBeat = 24
+    host.countsQuarters = countsQuarters
+    host.run(seconds: 8)
+    #expect(abs(host.session.tempo - 88) < 1, "\(host.session.tempo)")
+    // At a locate nothing is shown for a moment, but the master stays the same.
+    host.isRolling = false
+    host.hasLeft = true
+    host.run(seconds: 0.1)
+    host.hasLeft = false
+    host.tempo = { _ in 140 }
+    host.run(seconds: 1)
+    #expect(abs(host.session.tempo - 140) < 1, "\(host.session.tempo)")
+  }
+
+  @Test(arguments: [8, 16, 2] as [Int32], [false, true])
+  func `a host whose beats are not quarters leads a session in quarters`(unit: Int32, countsQuarters: Bool) {
+    var host = FakeHost(sessionTempo: 97, seed: 3)
+    host.meter = Meter(beatsPerBar: 7, beatType: unit)
+    host.countsQuarters = countsQuarters
+    host.jitter = 40
+    // While the host stands, the unit of its tempo is unknown.
+    host.isRolling = false
+    host.run(seconds: 1)
+    #expect(host.commits.isEmpty)
+    host.isRolling = true
+    host.run(seconds: 5)
+    let before = host.commits.count
+    #expect(before < 10)
+    host.run(seconds: 20) { #expect(abs($0.error) < 1000) }
+    #expect(host.commits.count == before)
+    for commit in host.commits {
+      if case .tempo(let tempo) = commit.change { #expect(abs(tempo - 120) < 2) }
+    }
+    #expect(abs(host.session.tempo - 120) < 0.01)
+  }
+
+  @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
+  func `three seconds after a tempo ramp nothing more is proposed`(
+    ticks: Double, isPipeWire: Bool
+  ) {
+    for seed in 1...8 as ClosedRange<UInt64> {
+      var host = FakeHost(sessionTempo: 133, seed: seed)
+      host.ticksPerBeat = ticks
+      host.isPipeWire = isPipeWire
+      host.jitter = 40
+      host.losesOneIn = 200
+      // As in measurements with a real host, the tempo steps about every 25 ms, and each step takes effect in
+      // the middle of a cycle.
+      host.tempo = { seconds in 133 - 2 * min(20, max(0, ((seconds - 3) / 0.025).rounded(.down))) }
+      host.run(seconds: 3)
+      host.run(seconds: 0.5) { #expect(abs($0.error) < 10_000) }
+      host.run(seconds: 3)
+      #expect(!host.follower.isCorrecting)
+      let before = host.commits.count
+      host.run(seconds: 60) { #expect(abs($0.error) < 700) }
+      #expect(host.commits.count == before, "\(host.commits.dropFirst(before))")
+      #expect(abs(host.session.tempo - 93) < 0.01)
+    }
+  }
+
+  @Test(arguments: [0.6, 1.5, 4.9]) func `a small distance is corrected by two proposals`(
+    milliseconds: Double
+  ) {
+    var host = FakeHost()
+    host.jitter = 40
+    host.run(seconds: 5)
+    host.session.isConnected = true
+    let before = host.commits.count
+    host.locate(host.beats + milliseconds / 500)
+    host.run(seconds: 4)
+    #expect(host.commits.count - before == 2)
+    #expect(abs(host.error) < 200)
+    #expect(abs(host.session.tempo - 120) < 0.01)
+    host.run(seconds: 60)
+    #expect(host.commits.count - before == 2)
+  }
+
+  @Test(arguments: [false, true]) func `if a host stops or leaves in a correction, its own tempo stays`(
+    leaves: Bool
+  ) {
+    var host = FakeHost()
+    host.run(seconds: 5)
+    host.locate(host.beats + 0.008)
+    host.run(seconds: 0.6)
+    #expect(host.follower.isCorrecting && abs(host.session.tempo - 120) > 0.1)
+    if leaves { host.hasLeft = true } else { host.isRolling = false }
+    host.run(seconds: 0.2)
+    #expect(!host.follower.isCorrecting && abs(host.session.tempo - 120) < 0.01)
+  }
+
+  @Test func `a cycle that still shows the last position is not measured`() {
+    var host = FakeHost()
+    host.run(seconds: 5)
+    let before = host.follower.phaseError
+    host.showsOld = true
+    host.run(seconds: 0.011)
+    host.showsOld = false
+    host.run(seconds: 0.006)
+    #expect(abs(host.follower.phaseError - before) < 30)
+  }
+
+  @Test(arguments: [-100e-6, -20e-6, 20e-6, 100e-6])
+  func `the drift of a crystal is learned`(drift: Double) {
+    var host = FakeHost()
+    host.drift = drift
+    host.jitter = 40
+    host.run(seconds: 60)
+    let before = host.commits.count
+    host.run(seconds: 60) { #expect(abs($0.error) < 1000) }
+    #expect(host.commits.count - before <= 2)
+  }
+
+  @Test func `a tempo ramp of the host causes at most twenty proposals a second`() {
+    var host = FakeHost()
+    host.tempo = { seconds in
+      switch seconds {
+      case ..<5: 120
+      case ..<15: 120 - 6 * (seconds - 5)
+      case ..<25: 60 + 12.7 * (seconds - 15)
+      default: 187
+      }
+    }
+    host.run(seconds: 5)
+    var worst = 0.0
+    host.run(seconds: 24) { worst = max(worst, abs($0.error)) }
+    #expect(worst < 5000, "phase \(worst) us off in the ramp")
+    host.run(seconds: 3)
+    host.run(seconds: 10) { #expect(abs($0.error) < 1000) }
+    for (earlier, later) in zip(host.commits, host.commits.dropFirst()) {
+      #expect(later.time - earlier.time >= 50_000)
+    }
+  }
+
+  @Test func `with peers the grid is never forced unless the host is the clock`() {
+    var host = FakeHost()
+    host.session.isConnected = true
+    host.locate(1.3)
+    host.run(seconds: 20)
+    #expect(!host.commits.contains { if case .forceBeat = $0.change { true } else { false } })
+
+    host.settings.hostIsTheClock = true
+    host.run(seconds: 3)
+    #expect(host.commits.filter { if case .forceBeat = $0.change { true } else { false } }.count == 1)
+    #expect(abs(host.error) < 1000)
+  }
+
+  @Test func `if the host is the clock, its locate moves the session's grid`() {
+    var host = FakeHost()
+    host.run(seconds: 5)
+    host.locate(64)
+    host.run(seconds: 2)
+    #expect(abs(host.error) < 1000)
+  }
+
+  @Test func `the tempo of a joined session stays until the host changes its own`() {
+    var host = FakeHost()
+    host.isRolling = false
+    host.run(seconds: 2)
+    host.session.isConnected = true
+    host.session.setTempo(97, at: Micros(rounding: host.now))
+    let before = host.commits.count
+    host.run(seconds: 30)
+    #expect(host.commits.count == before)
+    host.tempo = { _ in 121 }
+    host.run(seconds: 1)
+    #expect(host.commits.count == before + 1)
+    #expect(host.session.tempo == 121)
+  }
+
+  @Test func `a host's tempo outside of Link's range is doubled or halved`() {
+    for (tempo, session) in [(15.0, 30.0), (6, 24), (1200, 600), (2400, 600)] {
+      var host = FakeHost()
+      host.tempo = { _ in tempo }
+      host.run(seconds: 20)
+      #expect(abs(host.session.tempo - session) < 0.1, "\(tempo)")
+    }
+  }
+
+  @Test func `a host that shows nonsense causes no proposal`() {
+    var follower = HostFollower()
+    for tempo in [0, .nan, -3, 1e9, .leastNonzeroMagnitude] {
+      let bbt = BBT(
+        bar: 1, beat: 1, tick: 0, barStartTick: 0, beatsPerBar: 4, beatType: 4, ticksPerBeat: 1920,
+        beatsPerMinute: tempo)
+      for cycle in 0..<10 {
+        let proposal = follower.follow(
+          CycleContext(SessionState(), heard: Double(cycle) * 1e5),
+          LeaderReading(shown: .init(bbt), heard: Double(cycle) * 1e5, isRolling: true))
+        #expect(proposal == nil)
+      }
+    }
+  }
+
+  @Test func `a tempo shown for one cycle is ignored`() {
+    var host = FakeHost()
+    host.run(seconds: 5)
+    let before = host.commits.count
+    let start = host.played
+    host.shownTempo = { $0 - start < 0.02 && $0 - start > 0.015 ? 300 : 120 }
+    host.run(seconds: 1)
+    #expect(host.commits.count == before)
+  }
+
+  /// After a locate of a standing transport nothing is shown for a cycle, on PipeWire for several cycles.
+  @Test(arguments: [1, 3, 40])
+  func `a peer's tempo stays when the host shows nothing for a moment`(cycles: Int) {
+    for isRolling in [false, true] {
+      var host = FakeHost()
+      host.isRolling = isRolling
+      host.session.isConnected = true
+      host.run(seconds: 3)
+      host.session.setTempo(131, at: Micros(rounding: host.now))
+      host.run(seconds: 1)
+      host.hasLeft = true
+      host.run(seconds: (Double(cycles) + 0.5) * 256 / 48_000)
+      host.hasLeft = false
+      host.run(seconds: 3)
+      #expect(abs(host.session.tempo - 131) < 0.01)
+      // A change of the host's tempo goes into the session at once, even if the tempo changed while the host
+      // showed nothing.
+      host.hasLeft = true
+      host.tempo = { _ in 99 }
+      host.run(seconds: (Double(cycles) + 0.5) * 256 / 48_000)
+      host.hasLeft = false
+      host.run(seconds: 1)
+      #expect(abs(host.session.tempo - 99) < 0.01)
+    }
+  }
+
+  @Test func `a host that comes long after another is followed from its first tempo`() {
+    var host = FakeHost()
+    host.isRolling = false
+    host.run(seconds: 1)
+    host.hasLeft = true
+    host.run(seconds: 1)
+    host.session.setTempo(131, at: Micros(rounding: host.now))
+    host.run(seconds: 2)
+    host.hasLeft = false
+    host.run(seconds: 1)
+    #expect(abs(host.session.tempo - 120) < 0.01)
+  }
+}

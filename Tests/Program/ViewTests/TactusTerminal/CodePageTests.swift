@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkBeatMath
+import TactusQRCode
+import TactusTestSupport
+import Testing
+
+@testable import TactusSurface
+@testable import TactusTerminal
+
+@Suite("The QR code's page")
+struct CodePageTests {
+  private static let address = "http://192.168.100.100:20880/"
+  private static let code = "K7QM-3XPA-9BCD-EFGH"
+  private static let both = "http://192.168.100.100:20880/#K7QM3XPA9BCDEFGH"
+
+  private func scene(_ page: PageReach = .network([address]), isOpen: Bool = true) -> Scene {
+    var scene = Scenes.scene {
+      $0.page.reach = page
+      $0.choices.opensPage = isOpen
+    }
+    scene.page = .code
+    scene.pairingCode = Self.code
+    return scene
+  }
+
+  /// The picture as it looks on a dark terminal, with four by two dots for each character.
+  private func dots(_ picture: Picture) -> [[Bool]] {
+    func isDark(_ cell: Cell, upper: Bool) -> Bool {
+      guard cell.style.colour == .code else { return true }
+      switch cell.scalar {
+      case "\u{2588}": return true
+      case "\u{2580}": return upper
+      case "\u{2584}": return !upper
+      default: return cell.style.isInverse
+      }
+    }
+    return (0..<picture.size.rows).flatMap { row in
+      (0..<4).map { dot in
+        (0..<picture.size.columns).flatMap { column in
+          Array(repeating: isDark(picture[row, column], upper: dot < 2), count: 2)
+        }
+      }
+    }
+  }
+
+  private func picture(_ columns: Int, _ rows: Int, _ glyphs: Glyphs = .unicode) -> Picture {
+    TerminalView(glyphs: glyphs).picture(of: scene(), size: Size(columns: columns, rows: rows))
+  }
+
+  @Test(arguments: [(80, 24), (132, 43), (65, 19), (40, 25)])
+  func `a camera reads address and code wherever there is room`(
+    columns: Int, rows: Int
+  ) throws {
+    let picture = picture(columns, rows)
+    #expect(try Camera.read(dots(picture)) == [Self.both])
+    #expect(picture.text.contains(Self.code) && picture.text.contains(Self.address))
+  }
+
+  @Test
+  func `the text beside the code says how to leave and who may see it`() {
+    let size = Size(columns: 80, rows: 24)
+    let lines = TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.split(separator: "\n")
+    let beside = lines.map { line in line.split { "\u{2580}\u{2584}\u{2588}".contains($0) }.last ?? "" }
+    let words = beside.joined(separator: " ").split(separator: " ").joined(separator: " ")
+    #expect(
+      words.contains(
+        "w or Esc: back. o: close the page to everybody. Point a phone's camera here: that pairs it. "
+          + "Everyone who sees this code can change settings."), "\(words)")
+    #expect(picture(40, 25).text.contains("w or Esc: back."))
+  }
+
+  @Test
+  func `without half blocks the code is drawn with spaces, if they fit`() throws {
+    #expect(try Camera.read(dots(picture(110, 40, .ascii))) == [Self.both])
+    let small = picture(80, 24, .ascii).text
+    #expect(small.contains("The QR code needs 66x38; this is 80x24.") && small.contains(Self.address))
+  }
+
+  @Test(arguments: [Glyphs.unicode, .ascii])
+  func `a QR code that does not fit is replaced by its size and the address`(glyphs: Glyphs) {
+    let picture = picture(40, 12, glyphs)
+    let text = picture.text
+    #expect(text.contains("The QR code needs "))
+    #expect(text.contains(Self.address) && text.contains(Self.code) && !text.contains("~"))
+    #expect(!(0..<12).contains { row in (0..<40).contains { picture[row, $0].style.colour == .code } })
+  }
+
+  @Test
+  func `a page that phones can not reach has a hint and no code`() {
+    func text(_ page: PageReach) -> String {
+      TerminalView(glyphs: .unicode).picture(of: scene(page), size: Size(columns: 80, rows: 24)).text
+    }
+    let here = text(.thisMachine("http://127.0.0.1:20880/"))
+    let opens = "o: open it to this machine's networks."
+    #expect(here.contains("http://127.0.0.1:20880/") && here.contains(opens))
+    #expect(text(.off).contains(opens) && text(.off).contains("The page is closed."))
+    #expect(text(.closed).contains("not open yet") && text(.network([])).contains("no network now"))
+    for page in [PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/")] {
+      #expect(text(page).contains("w or Esc: back."))
+      #expect(!text(page).contains("\u{2580}"))
+    }
+    // The key does not close a page that an option has opened.
+    let size = Size(columns: 80, rows: 24)
+    #expect(
+      TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.contains("o: close the page"))
+    #expect(
+      !TerminalView(glyphs: .unicode).picture(of: scene(isOpen: false), size: size).text.contains(
+        "o: close"))
+  }
+
+  @Test
+  func `the code is black on white, in a colourless terminal, too`() {
+    var frame = Frame(coloured: false)
+    frame.draw(picture(80, 24))
+    let bytes = String(decoding: frame.bytes, as: UTF8.self)
+    #expect(bytes.contains("\u{1B}[0;38;5;16;48;5;231m"))
+    let lines = picture(80, 24).lines
+    #expect(lines.count == 24 && lines.allSatisfy { $0.hasSuffix("\u{1B}[0m") })
+  }
+
+  @Test
+  func `w shows and hides the code, Esc hides it, ? shows the keys`() {
+    var keyboard = Keyboard()
+    let state = SurfaceState()
+    func press(_ key: Key) -> Scene.Page {
+      #expect(keyboard.press(key, state, at: .zero) == nil)
+      return keyboard.page
+    }
+    #expect(press(.character("w")) == .code)
+    #expect(press(.character("w")) == .playing)
+    #expect(press(.character("w")) == .code)
+    #expect(press(.character("?")) == .keys)
+    #expect(press(.character("w")) == .code)
+    #expect(press(.escape) == .playing)
+  }
+
+  @Test
+  func `the state of the page is restored from its values`() {
+    for page in [
+      PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/"),
+      .network(["http://192.168.7.20:20880/"]),
+      .network(["http://192.168.7.20:20880/", "http://[fd00::7]:20880/"]),
+    ] {
+      #expect(PageReach(told: page.told) == page)
+    }
+    for values in [[], [.word(9), .whole(0)], [.word(2)], [.word(-1), .whole(1), .text("x")]] as [[Value]] {
+      #expect(PageReach(told: values) == .unknown)
+    }
+  }
+}
