@@ -45,7 +45,7 @@ final class LiveHost {
     var lastStep = start
     while !isDone() {
       if HostClock.micros() - start > Micros(30_000_000) {
-        Issue.record("waited for 30 s in vain", sourceLocation: place)
+        Issue.record("waited for 30 s in vain; \(state)", sourceLocation: place)
         break
       }
       if HostClock.micros() - lastStep > Micros(25_000) { pauses += 1 }
@@ -55,6 +55,15 @@ final class LiveHost {
       try await Task.sleep(for: .microseconds(min(10_000, host.pollInterval.count)))
     }
     return HostClock.micros() - start
+  }
+
+  /// The last cycle's report on the transport, to find out why a wait was in vain.
+  private var state: String {
+    let report = exchange.report()
+    return """
+      \(exchange.cycleCount) cycles, \(report.times.lostCycles) lost, \(report.moment), \(report.launch), \
+      \(report.song)
+      """
   }
 
   func run(for milliseconds: Int64) async throws {
