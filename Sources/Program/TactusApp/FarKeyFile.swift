@@ -48,7 +48,7 @@ enum FarKeyFile {
         + "packets"
     case .tooEven: "this key has hardly any two different letters"
     case .tooLong(let most): "a key has at most \(most) bytes"
-    case .noMemory: "not enough memory: to make a key of words takes 64 MB"
+    case .noMemory: "not enough memory: to make a key from words takes 64 MB"
     }
   }
 }

@@ -111,7 +111,7 @@ extension SurfaceState {
       guard let host = FarHost(room) else { return false }
       return FarCall(line, offsets: FarChoices.offsets)?.host == host
     }
-    guard let place else { throw Refusal(.notNow, "no room of this name is called (--link-to)") }
+    guard let place else { throw Refusal(.notNow, "no room of this name is in --link-to") }
     let name = lists.calls[place].prefix { $0 != " " }
     lists.calls[place] = offset == .zero ? "\(name)" : "\(name) offset=\(shortest(offset.milliseconds))"
   }

@@ -21,8 +21,8 @@ extension Facts {
     ].compactMap(\.self)
   }
 
-  /// Shown if another program or none is timebase master, or if other programs see the bars moved by an
-  /// offset.
+  /// Shown if other programs see the bars moved by an offset, or if tactus is not timebase master. A host
+  /// that leads may be timebase master.
   private var timebaseAlarm: String? {
     guard state.jack.isRunning else { return nil }
     let isUsual = state.jack.timebase == .tactus && !state.jack.leavesTimebase

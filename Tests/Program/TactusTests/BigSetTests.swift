@@ -72,7 +72,7 @@ struct BigSetTests {
     #expect(Set(names) == cables)
   }
 
-  @Test mutating func `silent channels of a later peer get their share of the places`() {
+  @Test mutating func `a later peer's silent channels get their share of the places`() {
     want("*/*")
     offer(Self.live)
     offer(Self.live + Self.abe)

@@ -10,7 +10,7 @@ struct StudioNewsTests {
   private var news = Telling()
 
   @Test
-  mutating func `every number of peers is reported, but not while tactus rests`() {
+  mutating func `a new number of peers is reported, but not while tactus rests`() {
     #expect(news.lines(.init(peerCounts: [0])).isEmpty)
     #expect(news.lines(.init(peerCounts: [1, 0, 2, 2])) == ["1 Link", "No Links", "2 Links"])
     #expect(news.lines(.init(peerCounts: [2])).isEmpty)

@@ -48,7 +48,7 @@ enum SavedConfiguration {
             + "keeps it as \(before(path)); tactus config --print shows them")
       }
       try WholeFile.write(earlier, to: before(path))
-      note = "; what was there is \(before(path)) now"
+      note = "; the previous settings are in \(before(path)) now"
       return text
     }
     return "saved to \(path)\(note)"
