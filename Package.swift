@@ -203,8 +203,8 @@ let package = Package(
     Room.link.tests(
       "LinkCoreTests",
       of: [
-        "LinkBeatMath", "FarLink", "LinkAddresses", "LinkHandoff", "LinkOracle", "LinkSession", "LinkSodium",
-        "LinkSystem", "LinkWire", "LinkWorld",
+        "LinkBeatMath", "FarLink", "LinkAddresses", "LinkCore", "LinkHandoff", "LinkOracle", "LinkSession",
+        "LinkSodium", "LinkSystem", "LinkWire", "LinkWorld",
       ]),
     Room.link.tests(
       "LinkTests",

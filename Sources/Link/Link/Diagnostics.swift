@@ -86,7 +86,7 @@ extension Link.Diagnostics {
   public static let placeLimit = 32
 
   /// An address, and the number of Link programs there.
-  public struct PeerPlace: Hashable, Sendable {
+  public struct PeerPlace: Hashable, Sendable, CustomStringConvertible {
     /// The address, or the description of another room.
     public var name: String
     /// Peers at this address, at least 1; a peer with several gateways counts once.
@@ -96,6 +96,11 @@ extension Link.Diagnostics {
       self.name = name
       self.count = count
     }
+
+    /// The address and the number of Link programs as text, like "192.168.1.2: 1 peer".
+    ///
+    /// Thread-safe: yes. Real-time-safe: no.
+    public var description: String { "\(name): \(count) peer\(count == 1 ? "" : "s")" }
   }
 }
 

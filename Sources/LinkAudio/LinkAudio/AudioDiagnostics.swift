@@ -51,7 +51,7 @@ extension LinkAudio {
     }
 
     /// A peer that takes part in Link Audio, whether it sends audio or not.
-    public struct Peer: Hashable, Sendable {
+    public struct Peer: Hashable, Sendable, CustomStringConvertible {
       /// The peer's name; empty until the peer has announced a name.
       public var name: String
       /// The time for a datagram to the peer and back.
@@ -64,6 +64,11 @@ extension LinkAudio {
         roundTrip = Duration(milliseconds: peer.metrics.roundTrip / 1000)
         jitter = Duration(milliseconds: peer.metrics.jitter / 1000)
       }
+
+      /// The name and the round trip as text, like "Rack: 0.0012 seconds".
+      ///
+      /// Thread-safe: yes. Real-time-safe: no.
+      public var description: String { "\(name): \(roundTrip)" }
     }
   }
 

@@ -10,10 +10,15 @@ extension LinkAudio {
   /// A channel of a peer in our session.
   public struct Channel: Hashable, Sendable, Identifiable, CustomStringConvertible {
     /// The identity of a channel on the network, as long as the channel lives.
-    public struct ID: Hashable, Sendable {
+    public struct ID: Hashable, Sendable, CustomStringConvertible {
       package let node: LinkWire.ChannelID
 
       package init(_ node: LinkWire.ChannelID) { self.node = node }
+
+      /// The identity as text, in hexadecimal digits.
+      ///
+      /// Thread-safe: yes. Real-time-safe: no.
+      public var description: String { node.description }
     }
 
     /// The identity with which you subscribe to the channel.

@@ -5,7 +5,7 @@ internal import LinkBeatMath
 
 extension LinkAudio {
   /// Figures that show how a received channel is played.
-  public struct Figures: Hashable, Sendable {
+  public struct Figures: Hashable, Sendable, CustomStringConvertible {
     /// Whether audio came within the last half second.
     public var isReceiving: Bool
     /// Whether a stream is locked to its beats, and is or will be heard.
@@ -57,6 +57,14 @@ extension LinkAudio {
       late = Int(clamping: figures.late)
       concealed = Int(clamping: figures.concealed)
       dropouts = Int(clamping: figures.dropouts)
+    }
+
+    /// The main values as text, like "playing, delay 0.02 seconds; received 1200, lost 0, dropouts 0".
+    ///
+    /// Thread-safe: yes. Real-time-safe: no.
+    public var description: String {
+      "\(isPlaying ? "playing" : "silent"), delay \(delay); "
+        + "received \(received), lost \(lost), dropouts \(dropouts)"
     }
   }
 }

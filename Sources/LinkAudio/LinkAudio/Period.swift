@@ -10,7 +10,7 @@ extension LinkAudio {
   /// Make a new `Period` in each period of the audio server, from a state that you capture in that period.
   /// Errors of the times become errors of the sound: noise in ``start`` is averaged, but a constant error is
   /// heard.
-  public struct Period: Sendable, BitwiseCopyable {
+  public struct Period: Hashable, Sendable, BitwiseCopyable {
     /// The number of frames in the period. Frames after the first 8192 are not sent, and an output plays
     /// silence for them.
     public var frames: Int
@@ -72,50 +72,5 @@ extension LinkAudio {
         start: Double(start.microseconds), frameMicros: frameMicros,
         latencyMicros: latencyFrames * frameMicros, grid: SessionGrid(state.value))
     }
-  }
-
-  /// The delay between a channel's beat and its sound.
-  public struct Delay: Sendable, BitwiseCopyable {
-    let value: PlayoutDelay
-
-    @_noLocks @_noAllocation
-    private init(_ value: PlayoutDelay) {
-      self.value = value
-    }
-
-    /// A delay that is as short as the network allows, but at least 20 ms, which is enough for a wired
-    /// network.
-    ///
-    /// Thread-safe: yes. Real-time-safe: yes.
-    public static var standard: Delay {
-      @_noLocks @_noAllocation get { Delay(.standard) }
-    }
-
-    /// A delay that is as short as the network allows, but at least `least`, and at most 300 ms plus the
-    /// output's latency and two periods. The delay grows at once when audio comes late, and shrinks slowly.
-    ///
-    /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
-    public static func adaptive(least: Duration) -> Delay { Delay(.adaptive(least: least.microseconds)) }
-
-    /// A constant delay.
-    ///
-    /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
-    public static func fixed(_ delay: Duration) -> Delay { Delay(.fixed(delay.microseconds)) }
-
-    /// A delay of whole beats: the sound stays in time, but is heard at a later beat of the song. After a
-    /// change of tempo, the delay is the same number of beats at the new tempo. If the lane has no room for
-    /// so long a delay, the delay is fewer whole beats, and ``Figures/isDelayShortened`` is true.
-    ///
-    /// Thread-safe: yes. Real-time-safe: yes.
-    @_noLocks @_noAllocation
-    public static func beats(_ count: Int) -> Delay { Delay(.beats(count)) }
-  }
-}
-
-extension Duration {
-  var microseconds: Double { Double(Micros(self).count) }
-
-  init(milliseconds: Double) {
-    self = .microseconds(Int64(saturating: milliseconds * 1000))
   }
 }

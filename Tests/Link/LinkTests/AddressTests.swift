@@ -39,6 +39,7 @@ struct AddressTests {
     other.isEnabled = true
     #expect(eventually { link.peerCount == 1 && other.peerCount == 1 })
     #expect(link.diagnostics.peers == [Link.Diagnostics.PeerPlace(name: "127.0.0.1", count: 1)])
+    #expect("\(link.diagnostics.peers)" == "[127.0.0.1: 1 peer]")
     try network.ip("link", "set", "lo", "down")
     let isGone = eventually { link.diagnostics.addresses.isEmpty && link.peerCount == 0 }
     try network.ip("link", "set", "lo", "up")

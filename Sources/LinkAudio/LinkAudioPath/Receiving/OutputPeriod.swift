@@ -46,7 +46,7 @@ public struct OutputPeriod: Sendable, BitwiseCopyable {
 }
 
 /// The delay between a channel's beat and its sound.
-public enum PlayoutDelay: Sendable, BitwiseCopyable {
+public enum PlayoutDelay: Hashable, Sendable, BitwiseCopyable {
   /// A delay that is as short as the network allows, but at least `least` microseconds. It grows at once when
   /// chunks come late, and shrinks slowly.
   case adaptive(least: Double)
@@ -61,9 +61,11 @@ public enum PlayoutDelay: Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { .adaptive(least: 20_000) }
   }
 
+  /// Whether kind and length are equal. The function is written out, because the audio thread may not call a
+  /// derived one.
   @_noLocks @_noAllocation
-  func isSame(as other: PlayoutDelay) -> Bool {
-    switch (self, other) {
+  public static func == (left: PlayoutDelay, right: PlayoutDelay) -> Bool {
+    switch (left, right) {
     case (.adaptive(let mine), .adaptive(let theirs)), (.fixed(let mine), .fixed(let theirs)): mine == theirs
     case (.beats(let mine), .beats(let theirs)): mine == theirs
     case (.adaptive, _), (.fixed, _), (.beats, _): false

@@ -25,7 +25,7 @@ package struct Playout: ~Copyable {
   package var delay: PlayoutDelay {
     @_noLocks @_noAllocation get { chosen }
     @_noLocks @_noAllocation set {
-      if !newValue.isSame(as: chosen) { isChosenAnew = true }
+      if !(newValue == chosen) { isChosenAnew = true }
       chosen = newValue
     }
   }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkCore
+import Testing
+
+@Suite struct TextTests {
+  @Test func `times and states of the simulation are fit to be printed`() {
+    let world = LinkWorld(seed: 1)
+    let peer = world.addPeer(tempo: 90, host: Micros(5), partsPerMillion: 0)
+    #expect("\(world.host(of: peer))" == "5 µs")
+    #expect("\(world.peers[peer].snapshot.state)" == "90.0 BPM, stopped, without peers")
+  }
+}
