@@ -5,8 +5,10 @@ import PackageDescription
 /// Module names that other packages use, too. A build may have only one module of each name in all its
 /// packages.
 let commonNames = [
-  "Addresses", "Arithmetic", "CLiblo", "CMicrohttpd", "CPage", "CQRencode", "CSndfile", "CSodium", "CWslay",
-  "Choices", "Handoff", "JSON5", "Layouts", "Linux", "OSC", "QRCode", "Sodium", "TestSupport", "Web",
+  "Addresses", "Arithmetic", "AudioLanes", "BeatMath", "CLiblo", "CMicrohttpd", "CPage", "CQRencode",
+  "CSndfile", "CSodium", "CWslay", "Choices", "ClickSounds", "ControlSurface", "Handoff", "HostSync",
+  "JACKHost", "JSON5", "Layouts", "Linux", "MIDIControl", "NSMClient", "OSC", "QRCode", "Sodium",
+  "StudioDay", "TerminalView", "TestSupport", "Web",
 ]
 
 /// A foreign package that depends on Link by address and version. OutsidePackageTests builds this package.
