@@ -11,7 +11,7 @@ import Testing
 private let labels: [String] = Table.standard.rows.filter { row in
   guard row.kind == .reading, row.parameters.count == 1, row.each.isEmpty, case .text = row.parameters[0]
   else { return false }
-  let data = ["jack/name", "far/key", "far/seen", "far/refused", "peers/list", "version"]
+  let data = ["jack/name", "far/key", "far/refused", "peers/list", "version"]
   return !data.contains(row.path)
 }.map(\.path)
 
@@ -64,10 +64,23 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     $0.choices.audio.isOn = true
     $0.audio.thread = .slowed
   },
+  {
+    $0.choices.audio.isOn = true
+    $0.audio.channels = [ShownChannel.State.begins, .plays, .silent, .idle, .absent].map {
+      var channel = ShownChannel(name: "Studio/\($0), (x)", isSent: false)
+      (channel.state, channel.delayMilliseconds, channel.dropouts) = ($0, 22.1, 3)
+      return channel
+    }
+    var sent = ShownChannel(name: "Voice", isSent: true)
+    sent.listeners = 2
+    $0.audio.channels += [sent, ShownChannel(name: "Bass", isSent: true)]
+  },
   { $0.choices.click.isOn = true },
   {
     $0.far.rooms = [ShownRoom.State.nowhere, .waiting, .ourselves, .proven, .away].map {
-      ShownRoom(name: "\($0):1", state: $0, roundTripMilliseconds: 7, lossPercent: 0, offsetMilliseconds: 0)
+      ShownRoom(
+        name: "\($0):1", state: $0, roundTripMilliseconds: 7, lossPercent: 0, offsetMilliseconds: 0,
+        seen: "203.0.113.7:4711")
     }
   },
   { $0.far.failure = "bind: Address already in use" },
@@ -94,11 +107,11 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     // These texts are shown unchanged, and no program reads them.
     (state.jack.sinks, state.message) = (plain.state.jack.sinks, plain.state.message)
     state.place = plain.state.place  // titles of songs, as the user wrote them
-    (state.audio.toldSent, state.audio.toldReceived) = (
-      plain.state.audio.toldSent, plain.state.audio.toldReceived
-    )
     #expect(state == plain.state)
     #expect(other.state.status == plain.state.status)
+    #expect(
+      other.state.audio.received == plain.state.audio.received
+        && other.state.audio.sent == plain.state.audio.sent)
   }
 
   @Test(arguments: states.indices)
@@ -108,6 +121,8 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     #expect(judge(other).map(\.grade) == judge(plain).map(\.grade))
     #expect(judge(other).map(\.topic) == judge(plain).map(\.topic))
     #expect(judge(other).map(\.remedy) == judge(plain).map(\.remedy))
+    #expect(
+      judge(plain).count { $0.words.contains("203.0.113.7") } == (plain.state.far.heard.isEmpty ? 0 : 1))
   }
 
   @Test
@@ -115,9 +130,11 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     #expect(labels.count > 15 && labels.contains("status") && labels.contains("lead/midi/str"))
     for path in [
       "transport/state", "lead/now", "lead/midi/state", "jack/timebase/kind", "jack/sink/state", "web/reach",
-      "audio/thread/kind", "save/outcome",
+      "audio/thread/kind", "save/outcome", "audio/received/list", "far/rooms",
     ] {
-      let words = Table.standard.row(path)?.parameters.contains { if case .word = $0 { true } else { false } }
+      let words = Table.standard.row(path).map { row in
+        (row.parameters + row.each).contains { if case .word = $0 { true } else { false } }
+      }
       #expect(words == true, "\(path)")
     }
   }

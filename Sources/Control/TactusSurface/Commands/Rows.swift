@@ -107,7 +107,12 @@ extension Node {
 
   /// A label that only paired controllers and paired browsers can read.
   static func privateLabel(_ path: String, _ words: String, read: @escaping Read<String>) -> Node {
-    var row = label(path, words + " Only paired controllers and browsers can read it.", read: read)
+    label(path, words + " Only paired controllers and browsers can read it.", read: read).forPaired
+  }
+
+  /// This row, readable by paired controllers and paired browsers only.
+  var forPaired: Node {
+    var row = self
     row.isForPaired = true
     return row
   }

@@ -60,16 +60,17 @@ extension Table {
       },
       .label("audio/sent", "The channels that are sent, and to how many peers.") {
         $0.state.audio.sent
-      }.restoring { $0.audio.toldSent = $1[0].text },
+      },
       .label("audio/received", "The channels that are received, with the state of each.") {
         $0.state.audio.received
-      }.restoring { $0.audio.toldReceived = $1[0].text },
+      },
       .count("audio/sent/count", "", "How many channels are sent.") {
         $0.state.audio.channels.count(where: \.isSent)
-      }.restoring { $0.audio.restore($1[0].whole, areSent: true) },
+      },
       .count("audio/received/count", "", "How many channels are received.") {
         $0.state.audio.channels.count { !$0.isSent }
-      }.restoring { $0.audio.restore($1[0].whole, areSent: false) },
+      },
+      sentChannels, receivedChannels,
       .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
       },
@@ -128,108 +129,6 @@ extension Node {
 public enum AudioChannelText {
   /// The length limit of the text in bytes, with room for two JACK ports and a name.
   public static var longest: Int { 255 }
-}
-
-/// A channel of Link Audio as controllers see it.
-public struct ShownChannel: Hashable, Sendable {
-  /// The name of the channel; a received channel has the peer's name before it.
-  public var name: String
-  public var isSent: Bool
-  /// The user's text that selected the channel: its name, or a pattern for many channels such as "*/*".
-  public var takenBy = ""
-  public var listeners = 0
-  /// The state in words, for example "plays" or "waits for it".
-  public var health = ""
-  public var delayMilliseconds = 0.0
-  public var bufferMilliseconds = 0.0
-  public var jitterMilliseconds = 0.0
-  public var arrivalMilliseconds = 0.0
-  public var decibels = -90.0
-  public var sampleRate = 0
-  public var dropouts = 0
-  public var lost = 0
-  public var late = 0
-
-  /// A received channel's state, delay and gaps in words.
-  var told: String {
-    let gaps = dropouts == 0 ? "" : dropouts == 1 ? ", 1 gap" : ", \(dropouts) gaps"
-    return (delayMilliseconds > 0 ? "\(health), \(shortest(delayMilliseconds)) ms" : health) + gaps
-  }
-
-  public init(name: String, isSent: Bool) {
-    self.name = name
-    self.isSent = isSent
-  }
-}
-
-/// Link Audio as controllers see it.
-public struct ShownAudio: Hashable, Sendable {
-  public var offered: [String] = []
-  public var channels: [ShownChannel] = []
-  public var thread = Thread.off
-  /// The texts of another tactus about its sent and received channels; another tactus sends no more than
-  /// these texts.
-  var toldSent: String?
-  var toldReceived: String?
-
-  public enum Thread: UInt8, StateWord {
-    case off, realTime, ordinary, slowed, unknown
-
-    public var word: String { self == .realTime ? "realtime" : "\(self)" }
-
-    package var words: String {
-      switch self {
-      case .off: "off"
-      case .realTime: "real time"
-      case .ordinary: "ordinary"
-      case .slowed: "slowed"
-      case .unknown: SurfaceState.unknown
-      }
-    }
-  }
-
-  /// Sets how many channels another tactus has. Their descriptions come as text.
-  mutating func restore(_ count: Int, areSent: Bool) {
-    channels.removeAll { $0.isSent == areSent }
-    let channel = ShownChannel(name: "", isSent: areSent)
-    channels += Array(repeating: channel, count: min(count, SurfaceLimits.shownChannels))
-  }
-
-  /// The sent channels in words, with their numbers of listeners.
-  package var sent: String {
-    toldSent ?? Self.list(channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
-  }
-
-  /// The received channels in words, with their states.
-  package var received: String {
-    toldReceived ?? Self.list(channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
-  }
-
-  /// Joins the texts to one line. If some of them do not fit, the line ends with their number.
-  static func list(_ words: [String]) -> String {
-    guard let first = words.first else { return "none" }
-    let room = limit - " and 1000 more".count
-    var text = printable(first, limit: room)
-    for (index, word) in words.enumerated().dropFirst() {
-      let next = ", " + printable(word, limit: room)
-      let isLast = index == words.count - 1
-      guard text.unicodeScalars.count + next.unicodeScalars.count <= (isLast ? limit : room) else {
-        return text + " and \(words.count - index) more"
-      }
-      text += next
-    }
-    return text
-  }
-
-  private static let limit = 250
-
-  /// The channels that peers offer and that are not received.
-  var waiting: [String] {
-    let received = Set(channels.filter { !$0.isSent }.map(\.name))
-    return offered.filter { !received.contains($0) }
-  }
-
-  public init() {}
 }
 
 extension AudioDelay: Choosable {

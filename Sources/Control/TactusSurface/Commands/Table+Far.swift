@@ -64,7 +64,12 @@ extension Table {
     .privateLabel(
       "far/seen",
       "The address at which the other rooms see this machine: its own, or that of a router in between."
-    ) { $0.state.far.seen },
+    ) { printable($0.state.far.seen.joined(separator: "; "), limit: 250) },
+    .list(
+      "far/seen/list",
+      "The addresses of far/seen for programs: how many, and each with its port. Only paired controllers and "
+        + "browsers can read it."
+    ) { $0.state.far.seen }.forPaired,
     .privateLabel(
       "far/key", "Four letters that stand for this room's key: the other rooms must show the same."
     ) {
@@ -86,10 +91,10 @@ public struct ShownFar: Hashable, Sendable {
 
   var heard: [ShownRoom] { rooms.filter { $0.state == .proven } }
 
-  var seen: String {
+  var seen: [String] {
     var all: [String] = []
     for place in heard.compactMap(\.seen) where !all.contains(place) { all.append(place) }
-    return printable(all.joined(separator: "; "), limit: 250)
+    return all
   }
 
   /// The state of the other rooms in few words; nil: the user wants no other rooms.
@@ -177,26 +182,22 @@ public struct ShownRoom: Hashable, Sendable {
 
 // The state of the other rooms as values for programs.
 extension Table {
-  private static let rooms: Node = {
-    var row = Node.readings(
-      "far/rooms", [.whole(0...10_000), .text(limit: 255)], each: ShownRoom.parameters,
-      "The other rooms for programs: how many there are, and why none can be reached, or nothing. Then for each room its name, its state as a "
-        + "fixed word, round trip, loss, offset, how much of that is applied, how much later its grid is, and whether a room at its address has "
-        + "called. -1: not measured. Only paired controllers and browsers can read it."
-    ) {
-      let far = $0.state.far
-      return [.whole(far.rooms.count), .text(printable(far.failure, limit: 255))]
-        + far.rooms.flatMap(\.told)
-    }.restoring { state, values in
-      state.far.failure = values[1].text
-      let each = ShownRoom.parameters.count
-      state.far.rooms = stride(from: 2, to: values.count, by: each).map {
-        ShownRoom(told: Array(values[$0..<$0 + each]))
-      }
+  private static let rooms = Node.readings(
+    "far/rooms", [.whole(0...10_000), .text(limit: 255)], each: ShownRoom.parameters,
+    "The other rooms for programs: how many there are, and why none can be reached, or nothing. Then for each room its name, its state as a "
+      + "fixed word, round trip, loss, offset, how much of that is applied, how much later its grid is, and whether a room at its address has "
+      + "called. -1: not measured. Only paired controllers and browsers can read it."
+  ) {
+    let far = $0.state.far
+    return [.whole(far.rooms.count), .text(printable(far.failure, limit: 255))]
+      + far.rooms.flatMap(\.told)
+  }.restoring { state, values in
+    state.far.failure = values[1].text
+    let each = ShownRoom.parameters.count
+    state.far.rooms = stride(from: 2, to: values.count, by: each).map {
+      ShownRoom(told: Array(values[$0..<$0 + each]))
     }
-    row.isForPaired = true
-    return row
-  }()
+  }.forPaired
 }
 
 extension ShownRoom {

@@ -34,7 +34,8 @@ extension SurfaceMachine {
   private static func packet(_ channel: ShownChannel, _ kind: String) -> [UInt8] {
     LibloCodec.encode(
       Message(
-        Table.address("audio/channel"), .string(channel.name), .string(kind), .string(channel.health),
+        Table.address("audio/channel"), .string(channel.name), .string(kind),
+        .string(kind == "offered" ? "" : channel.health),
         .float32(Float(finite: channel.delayMilliseconds)),
         .float32(Float(finite: channel.bufferMilliseconds)),
         .float32(Float(finite: channel.jitterMilliseconds)),

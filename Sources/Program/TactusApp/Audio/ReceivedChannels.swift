@@ -228,7 +228,6 @@ extension ReceivedChannels.Sent {
   fileprivate var shown: ShownChannel {
     var shown = ShownChannel(name: text.name, isSent: true)
     shown.listeners = sink.listenerCount
-    shown.health = shown.listeners == 0 ? "nobody listens" : "\(shown.listeners) listen"
     return shown
   }
 }
@@ -242,11 +241,10 @@ extension ReceivedChannels.Taken {
     var shown = ShownChannel(name: name, isSent: false)
     shown.takenBy = place.words?.text ?? ""
     let figures = lane?.figures() ?? .init()
-    shown.health =
-      place.isAsleep && isThere
-      ? "is silent"
-      : !isThere
-        ? "is not there" : !figures.isReceiving ? "sends nothing" : figures.isPlaying ? "plays" : "begins"
+    shown.state =
+      !isThere
+      ? .absent
+      : place.isAsleep ? .silent : !figures.isReceiving ? .idle : figures.isPlaying ? .plays : .begins
     func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 + 0 }
     shown.delayMilliseconds = rounded(figures.delay)
     shown.bufferMilliseconds = figures.buffered.rounded()

@@ -101,9 +101,7 @@ enum RoomsExamination {
   }
 
   private static func router(_ told: RemoteValues, _ who: String, _ own: [Address]) -> [Finding] {
-    let places = told.words("far/seen").split(separator: ";").compactMap {
-      Endpoint.split($0.drop { $0 == " " }).flatMap { Address($0.host) }
-    }
+    let places = told.list("far/seen/list").compactMap { Endpoint.split($0).flatMap { Address($0.host) } }
     guard let translated = places.first(where: { place in !own.contains { $0.isSame(as: place) } }) else {
       return places.isEmpty
         ? [] : [.good(topic, who + "seen there by this machine's own address, without NAT")]

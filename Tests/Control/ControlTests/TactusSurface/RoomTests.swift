@@ -216,7 +216,9 @@ struct RoomTests {
 
   @Test
   func `only paired controllers read the key, the rooms and the peers`() {
-    let secret = ["far/key", "far/str", "far/rooms", "far/refused", "far/seen", "peers/list"]
+    let secret = [
+      "far/key", "far/str", "far/rooms", "far/refused", "far/seen", "far/seen/list", "peers/list",
+    ]
     for settings in [SurfaceSettings(), .paired] {
       let isPaired = !settings.allow.isEmpty
       var desk = Desk(settings)

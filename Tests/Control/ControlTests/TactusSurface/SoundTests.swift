@@ -52,7 +52,7 @@ struct SoundTests {
   func `the list of channels has every channel, framed by two updates`() {
     var desk = Desk()
     var channel = ShownChannel(name: "Studio/Drums", isSent: false)
-    channel.health = "plays"
+    channel.state = .plays
     channel.delayMilliseconds = 20
     channel.dropouts = 3
     channel.takenBy = "*/*"

@@ -23,6 +23,7 @@ struct StateWordTests {
     ("quantum/kind", ["bar", "beats"]),
     ("web/reach", ["off", "closed", "here", "network"]),
     ("audio/thread/kind", ["off", "realtime", "ordinary", "slowed"]),
+    ("audio/received/list", ["begins", "plays", "silent", "idle", "absent"]),
     ("save/outcome", ["none", "saved", "failed"]),
     ("far/rooms", ["nowhere", "waiting", "ourselves", "proven", "away"]),
   ])
@@ -57,6 +58,35 @@ struct StateWordTests {
         ($0.saving.count, $0.saving.words, $0.saving.hasFailed) = (2, "not saved: full", true)
       }
         == [.int32(2), .string("failed"), .string("not saved: full")])
+  }
+
+  @Test
+  func `channels are values, and those that do not fit are only counted`() throws {
+    var drums = ShownChannel(name: "Studio/Drums", isSent: false)
+    (drums.state, drums.delayMilliseconds, drums.dropouts) = (.plays, 22.5, 3)
+    var voice = ShownChannel(name: "Voice", isSent: true)
+    voice.listeners = 2
+    let two: @Sendable (inout SurfaceState) -> Void = { [drums, voice] in $0.audio.channels = [drums, voice] }
+    #expect(
+      told("audio/received/list", two)
+        == [.int32(1), .string("Studio/Drums"), .string("plays"), .float32(22.5), .int32(3)])
+    #expect(told("audio/sent/list", two) == [.int32(1), .string("Voice"), .int32(2)])
+    var own = SurfaceState(), other = RemoteState()
+    own.audio.channels = (10..<42).map {
+      var channel = drums
+      channel.name = "Studio/\($0)"
+      return channel
+    }
+    for path in ["audio/sent/list", "audio/received/list"] {
+      other.receive(Message(Table.address(path), arguments: told(path) { $0 = own }))
+    }
+    #expect(other.state.audio.channels.count == 32 && other.state.audio.received == own.audio.received)
+    #expect(own.audio.received.hasSuffix(" more"))
+    // A hostile number makes no more channels than peers can offer.
+    other.receive(Message(Table.address("audio/sent/list"), .int32(10_000)))
+    #expect(other.state.audio.channels.count(where: \.isSent) == SurfaceLimits.shownChannels)
+    other.receive(Message(Table.address("audio/received/list"), .int32(-1)))
+    #expect(other.state.audio.channels.count { !$0.isSent } == 32)
   }
 
   @Test

@@ -125,8 +125,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   {
     $0.choices.audio.isOn = true
     var drums = ShownChannel(name: "Studio/Drums (wet), left", isSent: false)
-    drums.health = "plays"
-    drums.delayMilliseconds = 20
+    (drums.state, drums.delayMilliseconds) = (.plays, 22.1)
     $0.audio.channels = [
       drums, ShownChannel(name: "Bass", isSent: true), ShownChannel(name: "Keys", isSent: true),
     ]

@@ -468,7 +468,7 @@ struct ChannelPictureTests {
       }
     }
     var drums = ShownChannel(name: "Studio/Drums", isSent: false)
-    (drums.health, drums.delayMilliseconds, drums.dropouts) = ("plays", 20, 2)
+    (drums.state, drums.delayMilliseconds, drums.dropouts) = (.plays, 20, 2)
     var voice = ShownChannel(name: "Voice", isSent: true)
     voice.listeners = 3
     let none = try Scenes.text(scene(), size.columns, size.rows)

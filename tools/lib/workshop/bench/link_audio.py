@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import subprocess
 import tempfile
 import time
@@ -103,10 +102,11 @@ def through_jack(seconds: float, home: str, there: Environment) -> Figures:
         found: Figures = json.loads(on_second_host("/usr/bin/python3", APART, str(seconds), "tactus:click_1", ports[0], "tactus:beat"))
         on_second_host(build.tactus(), "send", "link/audio/delay", "auto")
         time.sleep(5)
-        received = json.loads(on_second_host(build.tactus(), "status", "--json"))["audio/received"]
-    delay = re.search(r"([0-9.]+) ms", str(received))
+        received = json.loads(on_second_host(build.tactus(), "status", "--json"))["audio/received/list"]
+    # The count, then the name, state and delay of the channel; without a channel, only the number 0.
+    delay = (received[3] or None) if isinstance(received, list) else None
     by_click = {f"{what}_by_click": found[what] for what in ("median", "least", "most")}
-    return {"count": found["count"], **found["beat"], **by_click, "default_delay_ms": float(delay[1]) if delay else None}
+    return {"count": found["count"], **found["beat"], **by_click, "default_delay_ms": delay}
 
 
 def spent(here: int, seconds: float) -> Figures:
