@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import TactusChoices
+import TactusChoices
 
 // The parts of a `Report`, each filled by its owner on the audio thread and carried whole.
 

@@ -52,8 +52,7 @@ extension JACKHostTests {
     try await live.run(for: pause)
     watch.forget()
     let before = live.exchange.report()
-    watch.play()
-    try await live.run { watch.last.isRolling }
+    try await live.start(watch)
     try await live.run(for: 150)
     let seen = watch.collected
     let isQuiet = live.exchange.report().isQuiet(since: before)
@@ -159,8 +158,7 @@ extension JACKHostTests {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server)
-    watch.play()
-    try await live.run { watch.last.isRolling }
+    try await live.start(watch)
     try await live.run(for: 100)
     // A DAW locates to any frame, off the grid. Without `Settings.correction` the host stays off the grid.
     var place: UInt32 = 1_003_003
@@ -195,8 +193,7 @@ extension JACKHostTests {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server)
-    watch.play()
-    try await live.run { watch.last.isRolling }
+    try await live.start(watch)
     let errors = try await measure(2) { round in
       try await live.run(for: Int64(100 + round * 37))
       let beat = Double(32 * (round + 1))
@@ -228,8 +225,7 @@ extension JACKHostTests {
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server, isSlow: true)
     watch.holdCycles = 20
-    watch.play()
-    try await live.run { watch.last.isRolling }
+    try await live.start(watch)
     let errors = try await measure(4) { round in
       let before = live.exchange.report()
       live.host.command(.jump(frame: 307_200, beat: 32, step: 1))
@@ -306,8 +302,7 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     live.change { $0.lead = .host }
     try await live.run { live.session.tempo == 133 }
-    watch.play()
-    try await live.run { watch.last.isRolling }
+    try await live.start(watch)
     for step in 1...20 {
       watch.tempo = 133 - 2 * Double(step)
       try await live.run(for: 25)
@@ -350,8 +345,7 @@ extension JACKHostTests {
     let live = try await studio(server, tempo: 300)
     do {
       let watch = try TransportWatch(server)
-      watch.play()
-      try await live.run { watch.last.isRolling }
+      try await live.start(watch)
     }
     server.end(SIGKILL)
     try await live.run { !live.host.isRunning }

@@ -25,8 +25,7 @@ extension JACKHostTests {
       }
       let before = live.exchange.report()
       watch.forget()
-      watch.play()
-      try await live.run { watch.last.isRolling }
+      try await live.start(watch)
       try await live.run(for: Int64(200 + 40 * round))
       let error = late(watch.collected, live)
       // Our own measurement must agree with that of the other client.

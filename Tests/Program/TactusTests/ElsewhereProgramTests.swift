@@ -121,7 +121,9 @@ struct ElsewhereProgramTests {
     // tactus may overwrite a file that tactus itself wrote.
     #expect(try await run("send", "click/gain", "0.25").status == 0)
     let later = try await run("save")
-    #expect(later.status == 0 && later.output.contains("the previous settings are in \(file).before now"), "\(later)")
+    #expect(
+      later.status == 0 && later.output.contains("the previous settings are in \(file).before now"),
+      "\(later)")
     #expect(
       try Startup([], places: Places(configuration: file, state: nil)).configuration.choices.click.gain
         == 0.25
