@@ -21,7 +21,7 @@ extension Table {
           .number(it.state.startNote),
         ]
       }.restoring {
-        $0.askedLaunch = LaunchMoment.allCases[$1[0].whole]
+        $0.askedLaunch = LaunchMoment(rawValue: UInt8(clamping: $1[0].whole))
         $0.startPlace = Beats($1[1].number)
       },
       .flag(

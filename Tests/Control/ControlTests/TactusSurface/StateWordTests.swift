@@ -61,6 +61,20 @@ struct StateWordTests {
   }
 
   @Test
+  func `a start's unknown moment counts as the moment that is set`() {
+    var other = RemoteState()
+    for moment in LaunchMoment.allCases {
+      other.receive(
+        Message(Table.address("transport/start"), .string(moment.word), .float32(8), .float32(1)))
+      #expect(other.state.askedLaunch == moment)
+    }
+    for word in ["later", ""] {
+      other.receive(Message(Table.address("transport/start"), .string(word), .float32(12), .float32(1)))
+      #expect(other.state.askedLaunch == nil && other.state.startPlace == Beats(12))
+    }
+  }
+
+  @Test
   func `channels are values, and those that do not fit are only counted`() throws {
     var drums = ShownChannel(name: "Studio/Drums", isSent: false)
     (drums.state, drums.delayMilliseconds, drums.dropouts) = (.plays, 22.5, 3)
