@@ -37,7 +37,7 @@ public struct Node: Sendable {
   /// The types of the values that follow `parameters` for each element of a list.
   public internal(set) var each: [Parameter] = []
   public internal(set) var group = Group.state
-  public let words: String
+  public internal(set) var words: String
   /// The senders whose messages for this row are accepted.
   var reach = Reach.anyone
   /// Whether only this machine, paired controllers and paired browsers can read the row.

@@ -107,13 +107,14 @@ extension Node {
 
   /// A label that only paired controllers and paired browsers can read.
   static func privateLabel(_ path: String, _ words: String, read: @escaping Read<String>) -> Node {
-    label(path, words + " Only paired controllers and browsers can read it.", read: read).forPaired
+    label(path, words, read: read).forPaired
   }
 
-  /// This row, readable by paired controllers and paired browsers only.
+  /// This row, readable by paired controllers and paired browsers only. The row's words say so.
   var forPaired: Node {
     var row = self
     row.isForPaired = true
+    row.words += " Only paired controllers and browsers can read it."
     return row
   }
 

@@ -67,8 +67,7 @@ extension Table {
     ) { printable($0.state.far.seen.joined(separator: "; "), limit: 250) },
     .list(
       "far/seen/list",
-      "The addresses of far/seen for programs: how many, and each with its port. Only paired controllers and "
-        + "browsers can read it."
+      "The addresses of far/seen for programs: how many, and each with its port."
     ) { $0.state.far.seen }.forPaired,
     .privateLabel(
       "far/key", "Four letters that stand for this room's key: the other rooms must show the same."
@@ -186,7 +185,7 @@ extension Table {
     "far/rooms", [.whole(0...10_000), .text(limit: 255)], each: ShownRoom.parameters,
     "The other rooms for programs: how many there are, and why none can be reached, or nothing. Then for each room its name, its state as a "
       + "fixed word, round trip, loss, offset, how much of that is applied, how much later its grid is, and whether a room at its address has "
-      + "called. -1: not measured. Only paired controllers and browsers can read it."
+      + "called. -1: not measured."
   ) {
     let far = $0.state.far
     return [.whole(far.rooms.count), .text(printable(far.failure, limit: 255))]
