@@ -5,8 +5,10 @@ import Testing
 
 /// Tests `tools/lab` as a command: what it gives to COMMAND, and that it leaves nothing behind.
 @Suite(.serialized) struct StageTests {
-  private func lab(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
-    try await ChildProcess.run([Lab.tool] + arguments)
+  private func lab(
+    _ arguments: String..., within limit: Duration = .seconds(60)
+  ) async throws -> ChildProcess.Finished {
+    try await ChildProcess.run([Lab.tool] + arguments, within: limit)
   }
 
   @Test func `the exit status is the command's`() async throws {
@@ -41,9 +43,9 @@ import Testing
   func `a lab in another Debian has its servers, on each host`(hosts: Int) async throws {
     let words = "cat /etc/debian_version; touch /etc/written && jack_lsp; ls \"$LAB\""
     // On a new machine tools/test still makes the root, and the lab waits for the root's lock.
-    let done = try await ChildProcess.run(
-      [Lab.tool, "--root", "trixie", "--hosts", "\(hosts)", "--"]
-        + ["sh", "-c", "$LAB on \(hosts) sh -c '\(words)'"], within: .seconds(400))
+    let done = try await lab(
+      "--root", "trixie", "--hosts", "\(hosts)", "--", "sh", "-c", "$LAB on \(hosts) sh -c '\(words)'",
+      within: .seconds(400))
     // A machine that cannot reach Debian's servers has no root folder of Debian 13.
     if done.errors.contains("there is no root") { try unjudged("no root of Debian 13") }
     if geteuid() != 0 { try unjudged("a root needs root") }
