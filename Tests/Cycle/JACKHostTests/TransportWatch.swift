@@ -146,6 +146,24 @@ final class TransportWatch {
     return seen.last ?? SeenCycle()
   }
 
+  /// The states that the transport had, each with its frame and number of cycles.
+  var summary: String {
+    var parts: [(state: UInt32, frame: UInt32, count: Int)] = []
+    for cycle in collected {
+      let isSame = parts.last.map { $0.state == cycle.state && (cycle.isRolling || $0.frame == cycle.frame) }
+      if isSame == true {
+        parts[parts.count - 1].count += 1
+      } else {
+        parts.append((cycle.state, cycle.frame, 1))
+      }
+    }
+    let words = parts.suffix(20).map { part in
+      let state = ["stopped", "rolling", "looping", "starting"].dropFirst(Int(part.state)).first ?? "unknown"
+      return "\(state) at \(part.frame): \(part.count)"
+    }
+    return words.joined(separator: ", ")
+  }
+
   fileprivate static func look(_ frames: UInt32, _ seat: UnsafeMutablePointer<ChunkPlacement>) {
     let number = jack_last_frame_time(seat.pointee.client)
     var position = jack_position_t()

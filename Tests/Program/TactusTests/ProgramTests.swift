@@ -158,7 +158,13 @@ struct ProgramOnServerTests {
         try await program.awaitLine(beginning: "JACK server ")
       }
       for program in programs { program.signal(SIGTERM) }
-      for program in programs { #expect(await program.status() == 0, "\(program.saidOnErrors)") }
+      for program in programs {
+        let (status, said) = (await program.status(), program.saidOnErrors)
+        // If JACK does not answer for seconds, the program ends without JACK, with status 1.
+        let isJACKSilent = status == 1 && said.contains("ended without waiting for JACK")
+        if isJACKSilent { notJudged(said.split(separator: "\n").joined(separator: "; ")) }
+        #expect(status == 0 || isJACKSilent, "\(said)")
+      }
     }
   }
 
