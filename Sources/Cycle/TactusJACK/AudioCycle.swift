@@ -60,7 +60,7 @@ struct AudioCycle: ~Copyable {
     sync.run(&cycle, into: &outputs)
     countLost(source.write(&outputs.events, to: source.ports[.clock], frames))
     playOutputs(frames)
-    carryChannels(frames)
+    carryChannels()
     readControl(control)
     // If the queue is full, its reader is late. The remaining proposals wait for the next cycle.
     while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {
@@ -83,20 +83,20 @@ struct AudioCycle: ~Copyable {
 
   /// Writes the audio of received channels into their ports, and records the audio of sent channels from
   /// their ports.
-  private mutating func carryChannels(_ frames: UInt32) {
+  private mutating func carryChannels() {
     if let table = source.shared.pointee.channels.readIfNew() {
       channels = table
       source.shared.pointee.channelsSeen.store(table.number, ordering: .releasing)
     }
-    guard channels.sentCount > 0 || channels.receivedCount > 0, let passing = sync.passing() else { return }
+    guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
     var place = 0
     while place < channels.receivedCount {
-      channels.received[place].play(passing, frames)
+      channels.received[place].play(&cycle, outputs.report.moment)
       place += 1
     }
     place = 0
     while place < channels.sentCount {
-      channels.sent[place].record(passing, frames)
+      channels.sent[place].record(&cycle, outputs.report.moment)
       place += 1
     }
   }

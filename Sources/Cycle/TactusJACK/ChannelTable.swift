@@ -2,6 +2,7 @@
 import CTactusJACK
 import LinkAudioLanes
 import LinkAudioPath
+import LinkBeatMath
 import TactusChoices
 import TactusSync
 
@@ -27,13 +28,14 @@ struct SentPorts: BitwiseCopyable {
   /// JACK's capture latency of the ports, in frames.
   var latency: UInt32 = 0
 
-  func record(_ passing: CycleTiming, _ frames: UInt32) {
-    guard let end, end.isWanted, !passing.isFreewheeling, let left = floats(left, frames) else { return }
+  func record(_ cycle: inout Cycle, _ now: CycleStamp) {
+    guard let end, end.isWanted, !cycle.isFreewheeling, let left = floats(left, cycle.frames) else { return }
     let recording = Recording(
-      frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
-      frameMicros: passing.frameMicros, captureFrames: Double(latency),
-      offset: -Double(passing.settings.sendOffset.count), grid: SessionGrid(passing))
-    end.send(recording, left: UnsafePointer(left), right: floats(right, frames).map { UnsafePointer($0) })
+      frames: Int(now.frames), sampleRate: now.sampleRate, start: now.due,
+      frameMicros: now.heard.frameMicros, captureFrames: Double(latency),
+      offset: -Double(cycle.settings.audio.sendOffset.count), grid: SessionGrid(now))
+    end.send(
+      recording, left: UnsafePointer(left), right: floats(right, cycle.frames).map { UnsafePointer($0) })
   }
 }
 
@@ -47,29 +49,31 @@ struct ReceivedPorts: BitwiseCopyable {
   /// The channel's delay; nil: the delay from the settings.
   var delay: AudioDelay?
 
-  func play(_ passing: CycleTiming, _ frames: UInt32) {
-    guard let left = floats(left, frames), let right = floats(right, frames) else { return }
-    fill(left, right, passing, frames)
+  func play(_ cycle: inout Cycle, _ now: CycleStamp) {
+    guard let left = floats(left, cycle.frames), let right = floats(right, cycle.frames) else { return }
+    fill(left, right, &cycle, now)
   }
 
   func fill(
-    _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ passing: CycleTiming,
-    _ frames: UInt32
+    _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ cycle: inout Cycle,
+    _ now: CycleStamp
   ) {
+    let frames = Int(cycle.frames)
     guard let end else {
       // The channel has gone. Without these lines the buffers would still hold the channel's last audio.
-      left.update(repeating: 0, count: Int(frames))
-      right.update(repeating: 0, count: Int(frames))
+      left.update(repeating: 0, count: frames)
+      right.update(repeating: 0, count: frames)
       return
     }
-    guard !passing.isFreewheeling else { return end.skip(frames: Int(frames), left: left, right: right) }
+    guard !cycle.isFreewheeling else { return end.skip(frames: frames, left: left, right: right) }
+    let frameMicros = now.heard.frameMicros, settings = cycle.settings.audio
     let hearing = OutputPeriod(
-      frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
-      frameMicros: passing.frameMicros,
-      latencyMicros: Double(latency) * passing.frameMicros + Double(passing.settings.receiveOffset.count),
-      grid: SessionGrid(passing))
+      frames: frames, sampleRate: now.sampleRate, start: now.due, frameMicros: frameMicros,
+      latencyMicros: Double(latency) * frameMicros + Double(settings.receiveOffset.count),
+      grid: SessionGrid(now))
     end.render(
-      hearing, delay: PlayoutDelay(delay ?? passing.settings.delay, passing), left: left, right: right)
+      hearing, delay: PlayoutDelay(delay ?? settings.delay, cycle.settings.meter, now), left: left,
+      right: right)
   }
 }
 
@@ -79,21 +83,21 @@ private func floats(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutablePo
 }
 
 extension SessionGrid {
-  fileprivate init(_ passing: CycleTiming) {
-    self.init(session: passing.session, origin: passing.origin, beatMicros: passing.beatMicros)
+  fileprivate init(_ now: CycleStamp) {
+    self.init(session: now.session, origin: now.origin, beatMicros: now.originMicros)
   }
 }
 
 extension PlayoutDelay {
-  init(_ delay: AudioDelay, _ passing: CycleTiming) {
+  init(_ delay: AudioDelay, _ meter: Meter, _ now: CycleStamp) {
     switch delay {
     case .auto: self = .standard
     case .time(let micros): self = .fixed(Double(micros.count))
     case .beats(let beats): self = .beats(Int(beats))
     case .bars(let bars):
-      let beats = Double(bars) * passing.beatsPerBar
+      let beats = Double(bars) * meter.length.value
       let whole = Int(beats)
-      self = Double(whole) == beats ? .beats(whole) : .fixed(beats * passing.beatMicros)
+      self = Double(whole) == beats ? .beats(whole) : .fixed(beats * now.originMicros)
     }
   }
 }

@@ -167,10 +167,6 @@ public struct HostSync: ~Copyable {
     return shown
   }
 
-  /// The time and beats of the last `run`; nil: the cycle had no frames. [audio]
-  @_noLocks @_noAllocation
-  public mutating func passing() -> CycleTiming? { present?.passing }
-
   /// Renders one of the user's own outputs into `buffer` or into `events`. Call this after `run` in the same
   /// cycle. [audio]
   @_noLocks @_noAllocation

@@ -19,8 +19,6 @@ struct OutputContext: BitwiseCopyable {
   let stretch: UInt64
   let meter: Meter
   let showsFineTicks: Bool
-  let audio: AudioSettings
-  let session: UInt64
   let tempo: Double
   /// The tempo after the grid's turn; without a turn, the same as `tempo`.
   let nextTempo: Double
@@ -58,8 +56,6 @@ extension OutputContext {
     self.stretch = stretch
     meter = now.settings.meter
     showsFineTicks = now.settings.showsFineTicks
-    audio = now.settings.audio
-    session = now.session.session
     tempo = now.session.tempo
     nextTempo = now.queued?.tempo?.clamped.beatsPerMinute ?? tempo
     self.song = song
@@ -124,13 +120,5 @@ extension OutputContext {
       song: Beats(position), bars: bars,
       beatsPerMinute: isRolling && next >= window.grid.turnTime ? nextTempo : tempo,
       grace: Beats(Double(frames) * heard.frameMicros / beatMicros), isFine: showsFineTicks)
-  }
-
-  @inline(__always)
-  var passing: CycleTiming {
-    CycleTiming(
-      frames: frames, sampleRate: sampleRate, start: window.line.start, frameMicros: frameMicros,
-      session: session, origin: window.grid.origin, beatMicros: window.grid.beatMicros,
-      isFreewheeling: isFreewheeling, settings: audio, beatsPerBar: meter.length.value)
   }
 }

@@ -44,7 +44,7 @@ final class Speaker {
       var now = OutputContext(
         sampleRate: 48000, transportFrame: 0, isFreewheeling: false, isRolling: true,
         frameMicros: line.frameMicros, passed: Int64(frames), stretch: 0, meter: settings.meter,
-        showsFineTicks: false, audio: settings.audio, session: 0, tempo: 120, nextTempo: 120,
+        showsFineTicks: false, tempo: 120, nextTempo: 120,
         song: song, bars: Bars(settings.meter), standingBars: Bars(settings.meter), parts: 1, bank: bank,
         heard: line,
         sent: line, settingsNumber: 0, clockConnections: 0, latencies: PerPort(repeating: 0), window: window,
