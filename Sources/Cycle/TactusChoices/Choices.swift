@@ -71,7 +71,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get {
       switch launch.moment {
       case .bar: Beats(quantum)
-      case .beat: Beats(micros: 1_000_000)
+      case .beat: Beats(millionths: 1_000_000)
       case .now: .zero
       }
     }
@@ -207,7 +207,7 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   }
   @_noLocks @_noAllocation
   public static func countIn(bars: Int32, in meter: Meter) -> Beats {
-    Beats(micros: Int64(min(mostCountIn, max(0, bars))) &* meter.length.micros)
+    Beats(millionths: Int64(min(mostCountIn, max(0, bars))) &* meter.length.millionths)
   }
 
   /// The number of whole bars of clicks before a start, up to `mostCountIn`. The start waits for them. A

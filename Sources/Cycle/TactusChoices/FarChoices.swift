@@ -27,8 +27,8 @@ public enum FarDistance: Hashable, Sendable, BitwiseCopyable {
   /// The distance between the rooms in beats. If it is given in bars, a bar is one bar of `meter`.
   public func beats(in meter: Meter) -> Beats {
     switch self {
-    case .beats(let count): Beats(micros: Int64(count) * 1_000_000)
-    case .bars(let count): Beats(micros: Int64(count) * meter.length.micros)
+    case .beats(let count): Beats(millionths: Int64(count) * 1_000_000)
+    case .bars(let count): Beats(millionths: Int64(count) * meter.length.millionths)
     }
   }
 }

@@ -44,7 +44,7 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
 
   /// The length of a bar, in Link's beats.
   public var length: Beats {
-    @_noLocks @_noAllocation get { Beats(micros: bar &* ThirtySeconds.micros) }
+    @_noLocks @_noAllocation get { Beats(millionths: bar &* ThirtySeconds.millionths) }
   }
 
   /// Notes of the meter in one of Link's beats.
@@ -79,7 +79,7 @@ public enum ThirtySeconds {
   }
 
   /// The length of a 32nd, in millionths of a beat.
-  public static var micros: Int64 {
+  public static var millionths: Int64 {
     @_noLocks @_noAllocation get { 1_000_000 / perBeat }
   }
 

@@ -28,7 +28,7 @@ extension Timeline {
     // (`Timeline.round`). Add these rounds again.
     if !isNear(time) { changed.beatOrigin = (current - changed.exactBeats(at: time)).wholeRounds }
     if exactBeats(at: sessionStart) == changed.beatOrigin && client.tempo == tempo { return self }
-    let lowest = beatOrigin + Beats(micros: 1)
+    let lowest = beatOrigin + Beats(millionths: 1)
     let origin = current > lowest ? current : lowest
     return Timeline(tempo: client.tempo, beatOrigin: origin, timeOrigin: changed.exactTime(at: origin))
   }

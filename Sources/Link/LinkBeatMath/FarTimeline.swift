@@ -7,12 +7,12 @@
 extension Timeline {
   /// A round: 720,720 beats, a multiple of every whole number up to sixteen. Two beats that are whole rounds
   /// apart have the same phase in every bar of up to sixteen beats.
-  public static var round: Beats { Beats(micros: 720_720_000_000) }
+  public static var round: Beats { Beats(millionths: 720_720_000_000) }
 
   /// Whether a `Double` is precise enough to compute the beat at `time`. The limits leave some room: times of
   /// 35 years, and as many beats as 35 years have at 60 BPM.
   func isNear(_ time: Micros) -> Bool {
-    beatOrigin.micros.magnitude < 1 << 50 && timeOrigin.count.magnitude < 1 << 50
+    beatOrigin.millionths.magnitude < 1 << 50 && timeOrigin.count.magnitude < 1 << 50
       && time.count.magnitude < 1 << 50
   }
 
@@ -21,12 +21,13 @@ extension Timeline {
     if isNear(time) { return beats(at: time) }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
     return Beats(
-      micros: Int64(clamping: Int128(beatOrigin.micros) + scaled(elapsed, by: 1_000_000, over: length)))
+      millionths: Int64(
+        clamping: Int128(beatOrigin.millionths) + scaled(elapsed, by: 1_000_000, over: length)))
   }
 
   /// Like `time(at:)`, but exact to the microsecond everywhere; a result out of range saturates.
   public func exactTime(at beats: Beats) -> Micros {
-    let apart = Int128(beats.micros) - Int128(beatOrigin.micros)
+    let apart = Int128(beats.millionths) - Int128(beatOrigin.millionths)
     if isNear(timeOrigin) && apart.magnitude < 1 << 50 { return time(at: beats) }
     return Micros(Int64(clamping: Int128(timeOrigin.count) + scaled(apart, by: length, over: 1_000_000)))
   }
@@ -37,9 +38,9 @@ extension Timeline {
   func near(_ time: Micros) -> Timeline {
     if isNear(time) { return self }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
-    let origin = Int128(beatOrigin.micros) + elapsed / length * 1_000_000
+    let origin = Int128(beatOrigin.millionths) + elapsed / length * 1_000_000
     return Timeline(
-      tempo: tempo, beatOrigin: Beats(micros: Int64(origin % Int128(Timeline.round.micros))),
+      tempo: tempo, beatOrigin: Beats(millionths: Int64(origin % Int128(Timeline.round.millionths))),
       timeOrigin: time - Micros(Int64(elapsed % length)))
   }
 
@@ -56,7 +57,7 @@ private func scaled(_ value: Int128, by factor: Int128, over divisor: Int128) ->
 extension Beats {
   /// These beats, rounded to a whole number of rounds (`Timeline.round`).
   var wholeRounds: Beats {
-    let round = Timeline.round.micros
-    return Beats(micros: (micros &+ (micros < 0 ? -round : round) / 2) / round * round)
+    let round = Timeline.round.millionths
+    return Beats(millionths: (millionths &+ (millionths < 0 ? -round : round) / 2) / round * round)
   }
 }

@@ -7,26 +7,26 @@ extension Beats {
   /// The position within the quantum, in 0 ..< quantum, also for negative beats.
   @inlinable @_noLocks @_noAllocation
   public func phase(in quantum: Beats) -> Beats {
-    guard quantum.micros > 0 else { return .zero }
-    let remainder = micros % quantum.micros
-    return Beats(micros: remainder < 0 ? remainder &+ quantum.micros : remainder)
+    guard quantum.millionths > 0 else { return .zero }
+    let remainder = millionths % quantum.millionths
+    return Beats(millionths: remainder < 0 ? remainder &+ quantum.millionths : remainder)
   }
 
   /// The first beat with `target`'s phase at or after this beat.
   @inlinable @_noLocks @_noAllocation
   public func nextMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
-    guard quantum.micros > 0 else { return self }
+    guard quantum.millionths > 0 else { return self }
     // The usual case takes one division instead of three. The difference of two beats fits into 64 bits
     // unless they are extremely far apart.
-    let (distance, overflows) = target.micros.subtractingReportingOverflow(micros)
-    if !overflows { return self + Beats(micros: distance).phase(in: quantum) }
+    let (distance, overflows) = target.millionths.subtractingReportingOverflow(millionths)
+    if !overflows { return self + Beats(millionths: distance).phase(in: quantum) }
     return self + (target.phase(in: quantum) - phase(in: quantum)).phase(in: quantum)
   }
 
   /// The nearest beat with `target`'s phase; of two equally near beats, the earlier.
   @inlinable @_noLocks @_noAllocation
   public func closestMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
-    guard quantum.micros > 0 else { return self }
+    guard quantum.millionths > 0 else { return self }
     return (self - Beats(0.5 * quantum.value)).nextMatchingPhase(of: target, quantum: quantum)
   }
 }

@@ -71,16 +71,16 @@ public enum Limits {
   package static var farthestTime: Micros { Micros(100_000_000_000_000) }
   static var yearsLeftBehind: Micros { Micros(50_000_000_000_000) }
   /// Greatest distance of a beat from zero: the range of 64 bits less what three years at `horizonTempo` add.
-  package static var farthestBeat: Beats { Beats(micros: .max - 1 << 51) }
+  package static var farthestBeat: Beats { Beats(millionths: .max - 1 << 51) }
   /// The tempo at which the limit on beats grows. It is above the highest tempo, so that a timeline within
   /// the limit stays within it.
   static var horizonTempo: Tempo { Tempo(1_000) }
   /// Greatest distance from zero at which a new session of ours may begin; beyond it, whole rounds are
   /// subtracted.
-  package static var beatsCarriedOn: Beats { Beats(micros: 100_000_000_000_000) }
+  package static var beatsCarriedOn: Beats { Beats(millionths: 100_000_000_000_000) }
   /// The most beats by which a timeline's origin may lie ahead of the session's beat. Even at the lowest
   /// tempo, the time of such an origin fits into 64 bits.
-  package static var timelineLead: Beats { Beats(micros: 1 << 61) }
+  package static var timelineLead: Beats { Beats(millionths: 1 << 61) }
   /// The most time by which a start or stop may be stamped ahead of the session's time. A later stamp would
   /// block all starts and stops until then.
   package static var startStopLead: Micros { Micros(5_000_000) }

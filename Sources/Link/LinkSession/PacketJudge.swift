@@ -50,9 +50,9 @@ enum PacketJudge {
     guard isPossible(timeline) else { return false }
     let farthest = farthestBeat(at: now)
     let beat = timeline.clamped.exactBeats(at: now)
-    let (lead, overflows) = timeline.beatOrigin.micros.subtractingReportingOverflow(beat.micros)
+    let (lead, overflows) = timeline.beatOrigin.millionths.subtractingReportingOverflow(beat.millionths)
     return timeline.beatOrigin <= farthest && beat <= farthest && beat >= -Limits.farthestBeat
-      && !overflows && lead <= Limits.timelineLead.micros
+      && !overflows && lead <= Limits.timelineLead.millionths
   }
 
   private static func farthestBeat(at now: Micros) -> Beats {

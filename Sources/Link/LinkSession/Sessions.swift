@@ -202,7 +202,7 @@ extension LinkSession {
   /// Founds a session in which our beat continues without a jump (facts: link 7.6).
   mutating func startOwnSession() {
     var beatsNow = timeline.exactBeats(at: ghost.ghost(atHost: now))
-    if isFar(beatsNow) { beatsNow = Beats(micros: beatsNow.micros % Timeline.round.micros) }
+    if isFar(beatsNow) { beatsNow = Beats(millionths: beatsNow.millionths % Timeline.round.millionths) }
     begin(
       nil, Timeline(tempo: timeline.tempo, beatOrigin: beatsNow, timeOrigin: .zero),
       GhostMap(startingAt: now), .unset)
@@ -214,7 +214,7 @@ extension LinkSession {
   private mutating func startNextSession() {
     let years = Limits.yearsLeftBehind
     let beat = timeline.exactBeats(at: Limits.farthestTime)
-    let rounds = isFar(beat) ? beat - Beats(micros: beat.micros % Timeline.round.micros) : .zero
+    let rounds = isFar(beat) ? beat - Beats(millionths: beat.millionths % Timeline.round.millionths) : .zero
     let next = Timeline(
       tempo: timeline.tempo, beatOrigin: timeline.beatOrigin - rounds, timeOrigin: timeline.timeOrigin - years
     )

@@ -112,7 +112,7 @@ public struct AudioBuffer: BitwiseCopyable {
     let start = AudioBuffer.firstChunk &+ AudioBuffer.chunkSize &* place
     return Chunk(
       number: reader.uint64(at: start), frames: Int(reader.uint16(at: start &+ 8)),
-      begin: Beats(micros: reader.int64(at: start &+ 10)),
+      begin: Beats(millionths: reader.int64(at: start &+ 10)),
       tempo: Tempo(microsPerBeat: reader.int64(at: start &+ 18)))
   }
 
@@ -166,7 +166,7 @@ public func encodeAudioBuffer(
     let chunk = chunks[index]
     head.append(chunk.number)
     head.append(UInt64(truncatingIfNeeded: chunk.frames), size: 2)
-    head.append(UInt64(bitPattern: chunk.begin.micros))
+    head.append(UInt64(bitPattern: chunk.begin.millionths))
     head.append(UInt64(bitPattern: chunk.tempo.microsPerBeat))
     index &+= 1
   }

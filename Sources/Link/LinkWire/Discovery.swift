@@ -54,14 +54,14 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
     let microsPerBeat = reader.int64(at: start)
     guard microsPerBeat > 0 else { throw .impossibleTempo }
     state.timeline = Timeline(
-      tempo: Tempo(microsPerBeat: microsPerBeat), beatOrigin: Beats(micros: reader.int64(at: start &+ 8)),
+      tempo: Tempo(microsPerBeat: microsPerBeat), beatOrigin: Beats(millionths: reader.int64(at: start &+ 8)),
       timeOrigin: Micros(reader.int64(at: start &+ 16)))
   case .session:
     state.session = try readSession(entry, of: reader)
   case .startStop:
     guard entry.size == 17 else { throw .wrongEntrySize }
     state.startStop = SessionStartStop(
-      isPlaying: reader.uint8(at: start) != 0, beats: Beats(micros: reader.int64(at: start &+ 1)),
+      isPlaying: reader.uint8(at: start) != 0, beats: Beats(millionths: reader.int64(at: start &+ 1)),
       timestamp: Micros(reader.int64(at: start &+ 9)))
   case .measurementV4:
     guard entry.size == 6 else { throw .wrongEntrySize }
@@ -137,13 +137,13 @@ func encode(_ state: PeerState, kind: DiscoveryHeader.Kind, ttl: UInt8) -> Packe
   packet.append(header: kind, ttl: ttl, node: state.node)
   packet.append(key: .timeline, size: 24)
   packet.append(state.timeline.tempo.microsPerBeat)
-  packet.append(state.timeline.beatOrigin.micros)
+  packet.append(state.timeline.beatOrigin.millionths)
   packet.append(state.timeline.timeOrigin.count)
   packet.append(key: .session, size: 8)
   packet.append(state.session.rawValue)
   packet.append(key: .startStop, size: 17)
   packet.append(UInt8(state.startStop.isPlaying ? 1 : 0))
-  packet.append(state.startStop.beats.micros)
+  packet.append(state.startStop.beats.millionths)
   packet.append(state.startStop.timestamp.count)
   if let endpoint = state.measurement {
     packet.append(endpoint, v4: .measurementV4, v6: .measurementV6)

@@ -64,7 +64,7 @@ extension AudioDatagram {
           at: place,
           to: AudioBuffer.Chunk(
             number: chunks[place].number, frames: Int(chunks[place].frames),
-            begin: Beats(micros: chunks[place].begin),
+            begin: Beats(millionths: chunks[place].begin),
             tempo: Tempo(microsPerBeat: chunks[place].microsPerBeat)))
       }
       return encodeAudioBuffer(format, from: node, chunks: UnsafeBufferPointer(list), into: memory)
@@ -90,7 +90,7 @@ struct Incoming: Sendable {
     for place in 0..<buffer.chunkCount {
       let chunk = buffer.chunk(at: place)
       let head = AudioChunk(
-        session: buffer.format.session.rawValue, number: chunk.number, begin: chunk.begin.micros,
+        session: buffer.format.session.rawValue, number: chunk.number, begin: chunk.begin.millionths,
         microsPerBeat: chunk.tempo.microsPerBeat, arrival: arrival.count,
         sampleRate: UInt32(buffer.format.sampleRate), frames: UInt16(chunk.frames),
         channels: UInt8(buffer.format.channelCount))

@@ -135,7 +135,7 @@ extension Attacker {
     let peer = world.interfaces[victim].peer
     let snapshot = world.peers[peer].snapshot
     let time = snapshot.ghost.ghost(atHost: world.host(of: peer))
-    return (snapshot, time.count, snapshot.sessionTimeline.beats(at: time).micros)
+    return (snapshot, time.count, snapshot.sessionTimeline.beats(at: time).millionths)
   }
 
   private typealias Session = (snapshot: SessionSnapshot, time: Int64, beat: Int64)
@@ -152,10 +152,10 @@ extension Attacker {
       near(-(1 << 62)),
       near(farthest &- (session.time &- time) / 60_060 &* 1_000_000), near(session.beat),
       near(session.beat &+ 64_000_000), near(session.beat &+ 1 << 61),
-      near(session.snapshot.sessionTimeline.beatOrigin.micros), .max, .min,
+      near(session.snapshot.sessionTimeline.beatOrigin.millionths), .max, .min,
     ])
     return Timeline(
-      tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: beat), timeOrigin: Micros(time))
+      tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(millionths: beat), timeOrigin: Micros(time))
   }
 
   /// An entry of our own protocol extension, which names the origin of a clock; reference peers ignore it.
@@ -177,7 +177,8 @@ extension Attacker {
       .min,
     ])
     let beat = either([session.beat, near(.max - 1 << 51), -1 << 62, .max, .min])
-    return SessionStartStop(isPlaying: dice.chance(0.5), beats: Beats(micros: beat), timestamp: Micros(stamp))
+    return SessionStartStop(
+      isPlaying: dice.chance(0.5), beats: Beats(millionths: beat), timestamp: Micros(stamp))
   }
 
   /// Forges the datagrams of an invented member, or of a real one from that member's own address.

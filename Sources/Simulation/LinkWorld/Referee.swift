@@ -74,8 +74,8 @@ final class Referee {
     let host = world.host(of: peer)
     let jump = after.state.timeline.beats(at: host) - before.state.timeline.beats(at: host)
     // A timeline's origin is rounded to whole microseconds, and its beats to microbeats.
-    if abs(jump.micros) > 3 + 1_000_000 / after.state.timeline.tempo.microsPerBeat {
-      blame(.beatIsUnbroken, at: world.now, "peer \(peer) by \(jump.micros) microbeats")
+    if abs(jump.millionths) > 3 + 1_000_000 / after.state.timeline.tempo.microsPerBeat {
+      blame(.beatIsUnbroken, at: world.now, "peer \(peer) by \(jump.millionths) microbeats")
     }
   }
 

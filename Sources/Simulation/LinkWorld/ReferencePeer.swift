@@ -53,7 +53,7 @@ final class ReferencePeer: Guest {
   /// Sets another tempo from now on, as the peer's user does.
   func set(tempo: Double, in world: LinkWorld) {
     let time = ghost.ghost(atHost: world.now)
-    let beat = max(timeline.beats(at: time), timeline.beatOrigin + Beats(micros: 1))
+    let beat = max(timeline.beats(at: time), timeline.beatOrigin + Beats(millionths: 1))
     timeline = Timeline(tempo: Tempo(tempo), beatOrigin: beat, timeOrigin: time).clamped
     say(in: world)
   }

@@ -72,8 +72,8 @@ final class LiveHost {
       """
   }
 
-  /// Presses play in another client, and waits until the transport rolls. Presses again each 3 s if JACK shows
-  /// no start and tactus holds none: on a full machine PipeWire loses requests.
+  /// Presses play in another client, and waits until the transport rolls. Presses again each 3 s if JACK
+  /// shows no start and tactus holds none: on a full machine PipeWire loses requests.
   func start(_ watch: TransportWatch, at place: SourceLocation = #_sourceLocation) async throws {
     self.watch = watch
     var pressed = Micros.zero

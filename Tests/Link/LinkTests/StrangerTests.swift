@@ -105,10 +105,10 @@ struct StrangerTests {
         ? session : NodeID(rawValue: UInt64.random(in: 1...20, using: &dice)),
       timeline: Timeline(
         tempo: Tempo(microsPerBeat: Bool.random(using: &dice) ? 400_000 : edge()),
-        beatOrigin: Beats(micros: edge()),
+        beatOrigin: Beats(millionths: edge()),
         timeOrigin: moment()),
       startStop: SessionStartStop(
-        isPlaying: Bool.random(using: &dice), beats: Beats(micros: edge()), timestamp: moment()),
+        isPlaying: Bool.random(using: &dice), beats: Beats(millionths: edge()), timestamp: moment()),
       measurement: Endpoint(Self.near, port: 9))
     return encodeAlive(state, ttl: [0, 5, 255].randomElement(using: &dice)!)
   }

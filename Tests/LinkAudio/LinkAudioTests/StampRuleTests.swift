@@ -28,7 +28,7 @@ struct StampRuleTests {
   private var state: SessionState {
     SessionState(
       timeline: Timeline(
-        tempo: Tempo(client.bpm), beatOrigin: Beats(micros: client.beatOrigin),
+        tempo: Tempo(client.bpm), beatOrigin: Beats(millionths: client.beatOrigin),
         timeOrigin: Micros(client.timeOrigin)),
       startStop: ClientStartStop(isPlaying: false, time: Micros(0), timestamp: Micros(0)),
       isConnected: true, session: 7)
@@ -40,7 +40,7 @@ struct StampRuleTests {
       var turned = state
       turned.setTempo(tempo, at: Micros(now))
       let edited = OracleTimeline(
-        bpm: turned.timeline.tempo.beatsPerMinute, beatOrigin: turned.timeline.beatOrigin.micros,
+        bpm: turned.timeline.tempo.beatsPerMinute, beatOrigin: turned.timeline.beatOrigin.millionths,
         timeOrigin: turned.timeline.timeOrigin.count)
       session = oracle_session_from_client(session, edited, now, Self.map)
     case .peer:

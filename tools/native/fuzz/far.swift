@@ -55,7 +55,7 @@ private struct Room {
     board = Switchboard(key: key, cipher: OpenCipher.self, accepts: true, using: &random, at: now)
     session = LinkSession(tempo: Tempo(120), seed: 1, isRelay: true, at: now)
     session.handle(.enable(true), at: now)
-    let far = FarWire(relay: relay, distance: Beats(micros: 4_000_000))
+    let far = FarWire(relay: relay, distance: Beats(millionths: 4_000_000))
     session.handle(
       .gatewayOpened(Gateway(id: gateway, address: relay.address, measurement: relay, far: far)), at: now)
     board.call(0, at: [Endpoint(.v4(0x0a00_0001), port: 7)], at: now)

@@ -136,7 +136,7 @@ extension SurfaceState {
   /// The session beat at which the next shown note begins.
   public func nextShownNote(after time: Micros) -> Beats {
     let next = shownNote(at: time) &+ shownMeter(at: time).note
-    return shownOrigin + Beats(micros: next &* ThirtySeconds.micros)
+    return shownOrigin + Beats(millionths: next &* ThirtySeconds.millionths)
   }
 
   /// How many notes of the meter remain until the waiting start; 0: no start waits.
@@ -157,7 +157,7 @@ extension SurfaceState {
     case (.bar, .waiting(let start)), (.bar, .rolling(let start)):
       // Beats are whole millionths. If a bar line's beat was rounded down, it still belongs to that bar
       // line.
-      return start + Beats(micros: bars.line(atOrAfter: (now - start).value) &* ThirtySeconds.micros)
+      return start + Beats(millionths: bars.line(atOrAfter: (now - start).value) &* ThirtySeconds.millionths)
     }
     return now.nextMatchingPhase(of: origin, quantum: grid)
   }

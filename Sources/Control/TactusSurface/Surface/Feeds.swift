@@ -56,9 +56,9 @@ struct Feeds {
   private mutating func renumber(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
     let before = Self.beatInBar(beat, old)
     let note = old.shownBars.meter(at: beat).note
-    let moved = (old.shownOrigin - new.shownOrigin).micros
-    let there = beat &+ moved / ThirtySeconds.micros
-    if moved % ThirtySeconds.micros == 0, new.shownBars.place(of: there).rest == 0,
+    let moved = (old.shownOrigin - new.shownOrigin).millionths
+    let there = beat &+ moved / ThirtySeconds.millionths
+    if moved % ThirtySeconds.millionths == 0, new.shownBars.place(of: there).rest == 0,
       new.shownBars.meter(at: there).note == note
     {
       beat = there

@@ -54,11 +54,11 @@ extension BBT {
     if position < .zero {
       position = position >= -grace ? .zero : position.phase(in: bars.meter(at: 0).length)
     }
-    let whole = position.micros / ThirtySeconds.micros
+    let whole = position.millionths / ThirtySeconds.millionths
     let place = bars.place(of: whole)
     let meter = bars.meter(at: whole)
-    let note = meter.note &* ThirtySeconds.micros
-    let part = place.rest &* ThirtySeconds.micros &+ position.micros % ThirtySeconds.micros
+    let note = meter.note &* ThirtySeconds.millionths
+    let part = place.rest &* ThirtySeconds.millionths &+ position.millionths % ThirtySeconds.millionths
     let start = whole &- place.rest &- place.note &* meter.note
     self.init(
       bar: Int32(clamping: place.bar &+ 1), beat: Int32(truncatingIfNeeded: place.note &+ 1),

@@ -25,7 +25,7 @@ struct Start: BitwiseCopyable {
   /// The microseconds by which a beat's time may move in one cycle while a user drags the tempo. MIDI clocks
   /// catch up with such a move.
   private static let dragged = 10_000.0
-  static var beat: Beats { Beats(micros: 1_000_000) }
+  static var beat: Beats { Beats(millionths: 1_000_000) }
 
   /// The place where Play was pressed; with a leader, the place where the leader will be.
   var place: SongPlace

@@ -122,7 +122,7 @@ struct TimeTests {
     desk.send("/tactus/tempo", .float32(140), .string("bar"))
     desk.wait(5)
     #expect(desk.program.commands == [.tempo(Tempo(140))])
-    #expect(abs((before.beats(at: desk.orders[0].time) - Beats(4)).micros) <= 2)
+    #expect(abs((before.beats(at: desk.orders[0].time) - Beats(4)).millionths) <= 2)
   }
 
   @Test
@@ -135,7 +135,7 @@ struct TimeTests {
     let slow = desk.program.state.timeline
     desk.forget()
     desk.wait(2.1)
-    #expect(desk.orders.map { (slow.beats(at: $0.time) - Beats(4)).micros.magnitude <= 2 } == [true])
+    #expect(desk.orders.map { (slow.beats(at: $0.time) - Beats(4)).millionths.magnitude <= 2 } == [true])
   }
 
   @Test

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `ticks are rounded down and never reach the next beat`() {
-    let last = BBT(song: Beats(micros: 3_999_999), meter: Meter(), beatsPerMinute: 120)
+    let last = BBT(song: Beats(millionths: 3_999_999), meter: Meter(), beatsPerMinute: 120)
     #expect(last.bar == 1 && last.beat == 4 && last.tick == 1919)
   }
 
@@ -34,8 +34,8 @@ import Testing
 
   @Test func `before the song the bar is 1 and the beat is the session's`() {
     for micros in stride(from: Int64(-20_000_000), to: 0, by: 50_000) {
-      let place = BBT(song: Beats(micros: micros), meter: Meter(), beatsPerMinute: 60)
-      let phase = Beats(micros: micros).phase(in: Beats(4)).value
+      let place = BBT(song: Beats(millionths: micros), meter: Meter(), beatsPerMinute: 60)
+      let phase = Beats(millionths: micros).phase(in: Beats(4)).value
       #expect(place.bar == 1)
       #expect(Int32(phase) + 1 == place.beat)
       #expect(place.tick == Int32((phase - phase.rounded(.down)) * 1920 + 1e-6))
@@ -44,14 +44,14 @@ import Testing
 
   @Test func `absurd positions stay within bounds`() {
     for micros in [Int64.max, .min, .max - 1] {
-      let place = BBT(song: Beats(micros: micros), meter: Meter(beatsPerBar: 1), beatsPerMinute: 999)
+      let place = BBT(song: Beats(millionths: micros), meter: Meter(beatsPerBar: 1), beatsPerMinute: 999)
       #expect(place.bar >= 1 && place.beat >= 1 && place.tick >= 0 && place.tick < 1920)
     }
   }
 
   @Test func `a position that we write is read back within half a tick`() throws {
     for micros in stride(from: Int64(0), to: 40_000_000, by: 12_345) {
-      let song = Beats(micros: micros)
+      let song = Beats(millionths: micros)
       let read = try #require(BBT(song: song, meter: Meter(beatsPerBar: 7), beatsPerMinute: 97).beats)
       #expect(abs(read - song.value) <= 0.5 / 1920 + 1e-9)
     }
@@ -59,7 +59,7 @@ import Testing
 
   @Test func `a tick with its fraction is read back to the millionth of a beat`() throws {
     for micros in stride(from: Int64(0), to: 40_000_000, by: 12_345) {
-      let song = Beats(micros: micros)
+      let song = Beats(millionths: micros)
       let shown = BBT(song: song, meter: Meter(beatsPerBar: 7), beatsPerMinute: 97, isFine: true)
       #expect(abs(try #require(shown.beats) - song.value) < 1e-9)
       #expect(shown.fineTick.map { Int32($0) } == shown.tick)
@@ -100,7 +100,7 @@ import Testing
     let meter = Meter(beatsPerBar: 7, beatType: unit)
     for micros in stride(from: 0 as Int64, to: 40_000_000, by: 12_345) {
       for isFine in [false, true] {
-        let song = Beats(micros: micros)
+        let song = Beats(millionths: micros)
         let shown = BBT(song: song, meter: meter, beatsPerMinute: 97, isFine: isFine)
         #expect(shown.beatsPerBar == 7 && shown.beatType == Float(unit))
         #expect(shown.beatsPerMinute == 97 * Double(unit) / 4 && shown.tempo == 97)

@@ -224,7 +224,7 @@ struct StandingStartTests {
     // The session jumps: its beats are a thousand smaller.
     studio.isPlaying = false
     studio.play(256)
-    studio.timeline.beatOrigin = studio.timeline.beatOrigin - Beats(micros: 1_000_000_000)
+    studio.timeline.beatOrigin = studio.timeline.beatOrigin - Beats(millionths: 1_000_000_000)
     studio.play(256)
     studio.play(256)
     let last = try #require(studio.plan.startBeat)

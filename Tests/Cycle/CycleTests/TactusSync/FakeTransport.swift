@@ -72,7 +72,7 @@ struct FakeTransport {
   }
 
   private var framesPerBeat: Double { rate * 60 / bpm }
-  var songBeatOfFrame: Beats { Beats(micros: Int64((Double(frame) / framesPerBeat * 1e6).rounded())) }
+  var songBeatOfFrame: Beats { Beats(millionths: Int64((Double(frame) / framesPerBeat * 1e6).rounded())) }
   private var leader: Leader {
     guard let leaderOrigin else { return .none }
     guard time >= leaderIsSettledAt else { return .unsettled }

@@ -92,7 +92,7 @@ struct SongTests {
     for origin in [Int64.min, .max, 0, -1 << 60, 1 << 60] {
       for tempo in [0, -1, .nan, .infinity, 1e-300, 20, 999] as [Double] {
         studio.timeline = .init(
-          tempo: .init(tempo), beatOrigin: .init(micros: .max), timeOrigin: .init(origin))
+          tempo: .init(tempo), beatOrigin: .init(millionths: .max), timeOrigin: .init(origin))
         studio.settings.quantum = tempo
         studio.settings.meter = Meter(beatsPerBar: tempo > 0 ? .max : .min)
         studio.settings.offsets[.clock] = Micros(origin)

@@ -25,7 +25,7 @@ import Testing
     expectNoDifference(seed: 1, "beats from double") { dice in
       let value = (dice.unit() - 0.5) * (dice.bits() % 2 == 0 ? 10 : 1e6)
       let halves = Double(dice.integer(-1000...1000)) * 0.5e-6
-      for number in [value, halves] where Beats(number).micros != oracle_beats(number) {
+      for number in [value, halves] where Beats(number).millionths != oracle_beats(number) {
         return "\(number)"
       }
       return nil
@@ -39,8 +39,8 @@ import Testing
       let same =
         tempo.microsPerBeat == oracle_micros_per_beat(bpm)
         && Tempo(microsPerBeat: wire).beatsPerMinute == oracle_bpm_of_micros_per_beat(wire)
-        && tempo.beats(in: Micros(time)).micros == oracle_micros_to_beats(bpm, time)
-        && tempo.micros(in: Beats(micros: beats)).count == oracle_beats_to_micros(bpm, beats)
+        && tempo.beats(in: Micros(time)).millionths == oracle_micros_to_beats(bpm, time)
+        && tempo.micros(in: Beats(millionths: beats)).count == oracle_beats_to_micros(bpm, beats)
       return same ? nil : "bpm \(bpm) time \(time) beats \(beats) wire \(wire)"
     }
   }
@@ -49,8 +49,8 @@ import Testing
     expectNoDifference(seed: 3, "timeline") { dice in
       let line = dice.timeline(), time = dice.micros(), beats = dice.beats()
       let same =
-        line.beats(at: Micros(time)).micros == oracle_to_beats(line.oracle, time)
-        && line.time(at: Beats(micros: beats)).count == oracle_from_beats(line.oracle, beats)
+        line.beats(at: Micros(time)).millionths == oracle_to_beats(line.oracle, time)
+        && line.time(at: Beats(millionths: beats)).count == oracle_from_beats(line.oracle, beats)
       return same ? nil : "\(line) time \(time) beats \(beats)"
     }
   }
@@ -58,12 +58,12 @@ import Testing
   @Test func `phases match the reference`() {
     expectNoDifference(seed: 4, "phase") { dice in
       let beats = dice.beats(), target = dice.beats(), quantum = dice.quantum()
-      let ours = Beats(micros: beats), aim = Beats(micros: target), grid = Beats(micros: quantum)
+      let ours = Beats(millionths: beats), aim = Beats(millionths: target), grid = Beats(millionths: quantum)
       let same =
-        ours.phase(in: grid).micros == oracle_phase(beats, quantum)
-        && ours.nextMatchingPhase(of: aim, quantum: grid).micros
+        ours.phase(in: grid).millionths == oracle_phase(beats, quantum)
+        && ours.nextMatchingPhase(of: aim, quantum: grid).millionths
           == oracle_next_phase_match(beats, target, quantum)
-        && ours.closestMatchingPhase(of: aim, quantum: grid).micros
+        && ours.closestMatchingPhase(of: aim, quantum: grid).millionths
           == oracle_closest_phase_match(beats, target, quantum)
       return same ? nil : "beats \(beats) target \(target) quantum \(quantum)"
     }
@@ -72,11 +72,11 @@ import Testing
   @Test func `phase encoding matches the reference`() {
     expectNoDifference(seed: 5, "phase encoding") { dice in
       let line = dice.timeline(), time = dice.micros(), beats = dice.beats(), quantum = dice.quantum()
-      let grid = Beats(micros: quantum)
+      let grid = Beats(millionths: quantum)
       let same =
-        line.phaseEncodedBeats(at: Micros(time), quantum: grid).micros
+        line.phaseEncodedBeats(at: Micros(time), quantum: grid).millionths
         == oracle_to_phase_encoded(line.oracle, time, quantum)
-        && line.time(atPhaseEncoded: Beats(micros: beats), quantum: grid).count
+        && line.time(atPhaseEncoded: Beats(millionths: beats), quantum: grid).count
           == oracle_from_phase_encoded(line.oracle, beats, quantum)
       return same ? nil : "\(line) time \(time) beats \(beats) quantum \(quantum)"
     }
@@ -118,7 +118,7 @@ import Testing
     expectNoDifference(seed: 9, "shift") { dice in
       let client = dice.timeline(), amount = dice.beats()
       var ours = client
-      ours.shift(by: Beats(micros: amount))
+      ours.shift(by: Beats(millionths: amount))
       return ours == Timeline(oracle_shift_client(client.oracle, amount)) ? nil : "\(client) by \(amount)"
     }
   }
@@ -131,7 +131,7 @@ import Testing
   @Test func `queries match the reference`() {
     base.expectNoDifference(seed: 10, "queries") { dice in
       let state = dice.state(), time = dice.micros()
-      let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value
+      let quantum = Beats(millionths: dice.quantum()).value, beat = Beats(millionths: dice.beats()).value
       let same =
         state.tempo == oracle_tempo(state.oracle)
         && state.beat(at: Micros(time), quantum: quantum) == oracle_beat_at_time(state.oracle, time, quantum)
@@ -164,7 +164,7 @@ import Testing
     var corrected = 0
     base.expectNoDifference(seed: 12, "force beat") { dice in
       let before = dice.state(), time = dice.micros()
-      let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value
+      let quantum = Beats(millionths: dice.quantum()).value, beat = Beats(millionths: dice.beats()).value
       var ours = before
       ours.forceBeat(beat, at: Micros(time), quantum: quantum)
       if !ours.sameAs(oracle_force_beat(before.oracle, beat, time, quantum)) { corrected += 1 }
@@ -177,7 +177,7 @@ import Testing
   @Test func `requesting a beat matches the newer reference library`() {
     base.expectNoDifference(seed: 13, "request beat") { dice in
       let before = dice.state(), time = dice.micros()
-      let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value
+      let quantum = Beats(millionths: dice.quantum()).value, beat = Beats(millionths: dice.beats()).value
       var ours = before
       ours.requestBeat(beat, at: Micros(time), quantum: quantum)
       // If our result differs from that of Link 3.0.6, the library has left the beat a microbeat late. Then
@@ -189,7 +189,7 @@ import Testing
         let current = oracle_beat_at_time(before.oracle, time, quantum)
         let next = oracle_next_phase_match(
           oracle_beats(current), oracle_beats(beat), oracle_beats(quantum))
-        when = oracle_time_at_beat(before.oracle, Beats(micros: next).value, quantum)
+        when = oracle_time_at_beat(before.oracle, Beats(millionths: next).value, quantum)
       }
       let same = ours.sameAs(forced(before.oracle, beat, when, quantum))
       return same ? nil : "\(before) beat \(beat) at \(time) quantum \(quantum)"
@@ -199,7 +199,7 @@ import Testing
   @Test func `starting on a beat matches the reference since version 3.1`() {
     base.expectNoDifference(seed: 14, "start on a beat") { dice in
       let before = dice.state(), time = dice.micros(), plays = dice.bits() % 2 == 0
-      let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value
+      let quantum = Beats(millionths: dice.quantum()).value, beat = Beats(millionths: dice.beats()).value
       var ours = before
       ours.setPlaying(plays, at: Micros(time), requestingBeat: beat, quantum: quantum)
       let old = oracle_set_playing(before.oracle, plays, time, beat, quantum)
@@ -218,12 +218,12 @@ import Testing
 extension Timeline {
   init(_ oracle: OracleTimeline) {
     self.init(
-      tempo: Tempo(oracle.bpm), beatOrigin: Beats(micros: oracle.beatOrigin),
+      tempo: Tempo(oracle.bpm), beatOrigin: Beats(millionths: oracle.beatOrigin),
       timeOrigin: Micros(oracle.timeOrigin))
   }
 
   var oracle: OracleTimeline {
-    OracleTimeline(bpm: tempo.beatsPerMinute, beatOrigin: beatOrigin.micros, timeOrigin: timeOrigin.count)
+    OracleTimeline(bpm: tempo.beatsPerMinute, beatOrigin: beatOrigin.millionths, timeOrigin: timeOrigin.count)
   }
 }
 

@@ -58,7 +58,7 @@ extension RandomInput {
   mutating func askedTempo() -> Double { bits() % 8 == 0 ? unit() * 3000 - 100 : tempo() }
 
   mutating func timeline() -> Timeline {
-    Timeline(tempo: Tempo(tempo()), beatOrigin: Beats(micros: beats()), timeOrigin: Micros(micros()))
+    Timeline(tempo: Tempo(tempo()), beatOrigin: Beats(millionths: beats()), timeOrigin: Micros(micros()))
   }
 
   mutating func map() -> GhostMap { GhostMap(intercept: Micros(micros())) }

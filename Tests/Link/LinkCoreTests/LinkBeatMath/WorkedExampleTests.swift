@@ -15,9 +15,9 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 
 @Suite struct NumberExamples {
   @Test func `half a microbeat rounds away from zero`() {
-    #expect(Beats(0.5e-6).micros == 1)
-    #expect(Beats(-0.5e-6).micros == -1)
-    #expect(Beats(0.5).micros == 500_000)
+    #expect(Beats(0.5e-6).millionths == 1)
+    #expect(Beats(-0.5e-6).millionths == -1)
+    #expect(Beats(0.5).millionths == 500_000)
   }
 
   @Test func `numbers from outside never trap`() {
@@ -26,11 +26,11 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(Int64(rounding: -.infinity) == .min)
     #expect(Int64(flooring: -0.5) == -1)
     #expect(Int64(flooring: -1e300) == .min)
-    #expect((Beats(micros: .max) + Beats(micros: 1)).micros == .min)
-    #expect(Beats(micros: .min).phase(in: Beats(4)) >= .zero)
-    let absurd = Timeline(tempo: Tempo(0), beatOrigin: Beats(micros: .min), timeOrigin: Micros(.max))
+    #expect((Beats(millionths: .max) + Beats(millionths: 1)).millionths == .min)
+    #expect(Beats(millionths: .min).phase(in: Beats(4)) >= .zero)
+    let absurd = Timeline(tempo: Tempo(0), beatOrigin: Beats(millionths: .min), timeOrigin: Micros(.max))
     _ = absurd.beats(at: Micros(.min))
-    _ = absurd.time(atPhaseEncoded: Beats(micros: .max), quantum: Beats(micros: .max))
+    _ = absurd.time(atPhaseEncoded: Beats(millionths: .max), quantum: Beats(millionths: .max))
     _ = absurd.following(session: absurd, at: Micros(.max), by: GhostMap(intercept: Micros(.min)))
     _ = absurd.committing(client: absurd, at: Micros(.max), by: GhostMap(intercept: Micros(.max)))
   }

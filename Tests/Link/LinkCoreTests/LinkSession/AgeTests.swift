@@ -27,7 +27,7 @@ import Testing
       world.peers[peer].machine.ghost.intercept = world.peers[peer].machine.ghost.intercept + years
       var timeline = world.peers[peer].machine.timeline
       timeline.timeOrigin = timeline.timeOrigin + years
-      timeline.beatOrigin = timeline.beatOrigin + Beats(micros: beat)
+      timeline.beatOrigin = timeline.beatOrigin + Beats(millionths: beat)
       world.peers[peer].machine.timeline = timeline
       world.peers[peer].machine.revision += 1
     }
@@ -50,7 +50,7 @@ import Testing
       world.onPublish = { peer, before, after, _ in
         let host = world.host(of: peer)
         let jump = after.state.timeline.beats(at: host) - before.state.timeline.beats(at: host)
-        if abs(jump.micros) > 5 { jumps += 1 }
+        if abs(jump.millionths) > 5 { jumps += 1 }
       }
       world.run(for: Micros(500_000 - early))
       world.edit(0) { $0.setTempo(early % 2_000 == 0 ? 60 : 180, at: $1) }

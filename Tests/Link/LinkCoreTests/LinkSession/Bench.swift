@@ -168,7 +168,7 @@ struct Stranger {
     state = PeerState(
       node: NodeID(rawValue: name), session: NodeID(rawValue: session ?? name),
       timeline: Timeline(
-        tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(micros: beat),
+        tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(millionths: beat),
         timeOrigin: Micros(ghostOrigin)),
       startStop: .unset, measurement: Endpoint(address, port: 50_000))
     ghost = GhostMap(intercept: Micros(intercept))

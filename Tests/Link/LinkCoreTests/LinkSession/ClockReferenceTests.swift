@@ -340,7 +340,7 @@ import Testing
     var first = Stranger(9, session: 7, intercept: 10_000_000_000_000)
     // This is the farthest plausible beat of a session that is four months old. It is implausible in a
     // younger session.
-    first.state.timeline.beatOrigin = Beats(micros: .max - 1 << 51 + 100_000_000_000_000)
+    first.state.timeline.beatOrigin = Beats(millionths: .max - 1 << 51 + 100_000_000_000_000)
     first.state.timeline.timeOrigin = first.ghost.ghost(atHost: Micros(50_000_000))
     var bench = bench(joining: first)
     #expect(bench.machine.timeline.beatOrigin == first.state.timeline.beatOrigin)

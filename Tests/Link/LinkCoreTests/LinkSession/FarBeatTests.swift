@@ -12,7 +12,7 @@ import Testing
   /// The beat of a timeline at a time, in microbeats, computed without the code under test.
   private func beat(of line: Timeline, at time: Micros) -> Int64 {
     let elapsed = Int128(time.count) - Int128(line.timeOrigin.count)
-    return Int64(Int128(line.beatOrigin.micros) + elapsed * 1_000_000 / Int128(line.tempo.microsPerBeat))
+    return Int64(Int128(line.beatOrigin.millionths) + elapsed * 1_000_000 / Int128(line.tempo.microsPerBeat))
   }
 
   private func expectHeard(_ line: Timeline, by bench: Bench, _ comment: Comment) {
@@ -21,7 +21,7 @@ import Testing
       let host = bench.now + Micros(later)
       for quantum in [1, 3, 4, 16] as [Int64] {
         let exact = beat(of: line, at: bench.machine.ghost.ghost(atHost: host))
-        let heard = Beats(bench.snapshot.state.phase(at: host, quantum: Double(quantum))).micros
+        let heard = Beats(bench.snapshot.state.phase(at: host, quantum: Double(quantum))).millionths
         var apart = (heard - exact % (quantum * 1_000_000)) % (quantum * 1_000_000)
         if apart < 0 { apart += quantum * 1_000_000 }
         #expect(apart <= 20 || apart >= quantum * 1_000_000 - 20, "\(comment): \(apart) of \(quantum)")
@@ -32,10 +32,10 @@ import Testing
   /// The timeline after a change of tempo, by the reference's rule (facts: link 7.7).
   private func change(of line: Timeline, toMicrosPerBeat tempo: Int64, at time: Micros) -> Timeline {
     let current = beat(of: line, at: time)
-    let origin = max(current, line.beatOrigin.micros + 1)
+    let origin = max(current, line.beatOrigin.millionths + 1)
     let ahead = Int128(origin - current) * Int128(tempo) / 1_000_000
     return Timeline(
-      tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: origin),
+      tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(millionths: origin),
       timeOrigin: time + Micros(Int64(ahead)))
   }
 
@@ -87,7 +87,8 @@ import Testing
   func `a beat is at the right time, however far from zero it is`(origin: Int64) {
     for tempo in [60_061, 500_000, 3_000_000] as [Int64] {
       let line = Timeline(
-        tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
+        tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(millionths: origin),
+        timeOrigin: Micros(2_000_000))
       expectToFollowAndLead(line, "from \(origin) at \(tempo)")
     }
   }
@@ -96,7 +97,7 @@ import Testing
   @Test(arguments: [1 << 40, 1 << 50, 1 << 58, 1 << 61] as [Int64])
   func `a timeline that begins far in the future is followed exactly`(lead: Int64) {
     let line = Timeline(
-      tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: lead),
+      tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(millionths: lead),
       timeOrigin: Micros(1_000_000 + lead / 2))
     expectToFollowAndLead(line, "\(lead) ahead")
   }
@@ -104,11 +105,12 @@ import Testing
   @Test(arguments: origins.filter { $0 > 0 })
   func `a start at a beat far from zero happens at its time`(origin: Int64) {
     let line = Timeline(
-      tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
+      tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(millionths: origin),
+      timeOrigin: Micros(2_000_000))
     var (bench, stranger) = meeting(line)
     let time = bench.machine.ghost.ghost(atHost: bench.now)
     stranger.state.startStop = SessionStartStop(
-      isPlaying: true, beats: Beats(micros: beat(of: line, at: time) + 8_000_000), timestamp: time)
+      isPlaying: true, beats: Beats(millionths: beat(of: line, at: time) + 8_000_000), timestamp: time)
     bench.meet(stranger)
     #expect(bench.snapshot.state.isPlaying)
     #expect(bench.snapshot.state.timeOfPlaying == bench.now + Micros(4_000_000))
@@ -117,6 +119,6 @@ import Testing
     bench.commitPlaying(false)
     let now = beat(of: line, at: bench.machine.ghost.ghost(atHost: bench.now))
     bench.wait(100_000)
-    #expect(bench.takeAlives().last.map { abs($0.startStop.beats.micros - now) <= 2 } == true)
+    #expect(bench.takeAlives().last.map { abs($0.startStop.beats.millionths - now) <= 2 } == true)
   }
 }

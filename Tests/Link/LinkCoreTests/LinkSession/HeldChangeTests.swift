@@ -41,7 +41,7 @@ struct HeldChangeTests {
     bench.wait(1, answering: peer)
     let told = try #require(alives.last).timeline
     #expect(abs(told.tempo.beatsPerMinute - 150) < 0.001)
-    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).micros) <= 2)
+    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).millionths) <= 2)
     #expect(abs(bench.snapshot.state.tempo - 150) < 0.001)
   }
 
@@ -51,16 +51,16 @@ struct HeldChangeTests {
     bench.wait(1, answering: peer)
     let told = try #require(alives.last).timeline
     #expect(abs(told.tempo.beatsPerMinute - 90) < 0.001)
-    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).micros) <= 2)
+    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).millionths) <= 2)
   }
 
   @Test mutating func `moving the beat after a sleep moves the peers' beat equally far`() throws {
     var state = bench.snapshot.state
-    state.timeline.shift(by: Beats(micros: 250_000))
+    state.timeline.shift(by: Beats(millionths: 250_000))
     bench.handle(.commit(SessionChange(timeline: state.timeline, startStop: nil, at: bench.now)))
     bench.wait(1, answering: peer)
     let told = try #require(alives.last).timeline
-    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).micros - 250_000) <= 2)
+    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).millionths - 250_000) <= 2)
   }
 
   @Test mutating func `a start after a sleep is at the peer's beat at that time`() throws {
@@ -71,7 +71,7 @@ struct HeldChangeTests {
     bench.wait(1, answering: peer)
     let told = try #require(alives.last)
     #expect(told.startStop.isPlaying && abs(told.timeline.tempo.beatsPerMinute - 150) < 0.001)
-    #expect(abs((told.startStop.beats - beat(by: told.timeline)).micros) <= 10)
+    #expect(abs((told.startStop.beats - beat(by: told.timeline)).millionths) <= 10)
   }
 
   @Test mutating func `a change is sent after a second if no peer gives the time`() throws {

@@ -115,7 +115,7 @@ import Testing
     var stranger = Stranger(7, memberOf: bench)
     let start = bench.now
     for _ in 0..<1_000 {
-      stranger.state.timeline.beatOrigin = stranger.state.timeline.beatOrigin + Beats(micros: 100)
+      stranger.state.timeline.beatOrigin = stranger.state.timeline.beatOrigin + Beats(millionths: 100)
       bench.receive(stranger.response, from: stranger.source)
       bench.wait(1_000)
     }
@@ -126,12 +126,12 @@ import Testing
   @Test func `impossible timelines are refused`() {
     let now = Micros(50_000_000)
     let absurd: [Timeline] = [
-      Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .max), timeOrigin: .zero),
-      Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .min), timeOrigin: .zero),
+      Timeline(tempo: Tempo(120), beatOrigin: Beats(millionths: .max), timeOrigin: .zero),
+      Timeline(tempo: Tempo(120), beatOrigin: Beats(millionths: .min), timeOrigin: .zero),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(.max)),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(.min)),
       // From this beat on, the rest of the 64-bit range would not last for three years.
-      Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .max - 1 << 50), timeOrigin: .zero),
+      Timeline(tempo: Tempo(120), beatOrigin: Beats(millionths: .max - 1 << 50), timeOrigin: .zero),
       Timeline(tempo: Tempo(20), beatOrigin: Beats(1), timeOrigin: Micros(.max / 4 * 3 + 1 << 60)),
     ]
     for timeline in absurd {
@@ -206,7 +206,7 @@ import Testing
         bytes: bytes, from: isPong ? source.state.measurement! : source.source,
         via: isPong ? .measurement : .discovery)
       let state = bench.snapshot.state
-      #expect(abs((state.timeline.beats(at: bench.now) - before).micros) <= 2)
+      #expect(abs((state.timeline.beats(at: bench.now) - before).millionths) <= 2)
       #expect(state.tempo >= 20 && state.tempo <= 999)
       if dice.chance(0.3) { bench.wait(Int64.random(in: 1...40_000, using: &dice)) }
       if bench.sent.count > 5_000 { bench.sent = [] }

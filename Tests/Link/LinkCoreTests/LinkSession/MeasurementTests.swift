@@ -276,7 +276,7 @@ import Testing
       bench.wait(100_000, answering: stranger)
       bench.meet(stranger)
       _ = bench.takeSent()
-      #expect(abs((bench.snapshot.state.timeline.beats(at: bench.now) - expected).micros) <= 1)
+      #expect(abs((bench.snapshot.state.timeline.beats(at: bench.now) - expected).millionths) <= 1)
       guard bench.machine.counters.measurementsDone > done else { continue }
       done = bench.machine.counters.measurementsDone
       #expect(bench.machine.ghost == stranger.ghost)

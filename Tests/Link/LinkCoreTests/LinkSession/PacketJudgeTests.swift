@@ -23,7 +23,7 @@ import Testing
         bench.wait(1_000_000)
         var stranger = Stranger(7, memberOf: bench)
         stranger.state.timeline = Timeline(
-          tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(micros: beat),
+          tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(millionths: beat),
           timeOrigin: .zero)
         bench.meet(stranger)
         expectFreedom(&bench, "from beat \(beat) at \(tempo)")
@@ -49,7 +49,7 @@ import Testing
         for origin in [-1 << 61, -119_000_000, 0, age, age + 100_000_000, 1 << 58, 1 << 62] {
           func timeline(_ beat: Int64) -> Timeline {
             Timeline(
-              tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(micros: beat),
+              tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(millionths: beat),
               timeOrigin: Micros(origin))
           }
           var (low, high) = (Int64(1_000_000_000), Int64.max)
@@ -155,7 +155,7 @@ import Testing
     // The friend stalls for almost as long as its id is kept, and the thief sends all the time.
     for round in 0..<19 {
       bench.wait(250_000)
-      thief.state.timeline.beatOrigin = thief.state.timeline.beatOrigin + Beats(micros: Int64(round + 1))
+      thief.state.timeline.beatOrigin = thief.state.timeline.beatOrigin + Beats(millionths: Int64(round + 1))
       bench.meet(thief)
       bench.receive(thief.byeBye, from: thief.source)
     }
@@ -266,7 +266,7 @@ import Testing
     bench.answerPings(as: founder)
     var lost = Stranger(3, session: 7)
     lost.ghost.intercept = founder.ghost.intercept + Micros(1_000_000)
-    lost.state.timeline.beatOrigin = Beats(micros: .max - 1 << 50)
+    lost.state.timeline.beatOrigin = Beats(millionths: .max - 1 << 50)
     for _ in 0..<20 {
       bench.meet(founder)
       bench.meet(lost)
@@ -283,7 +283,7 @@ import Testing
     let founder = Stranger(7)
     var ahead = Stranger(8, session: 7)
     let beat = founder.state.timeline.beats(at: founder.ghost.ghost(atHost: bench.now))
-    ahead.state.timeline.beatOrigin = beat + Beats(micros: 1 << 61) + Beats(micros: 1_000_000)
+    ahead.state.timeline.beatOrigin = beat + Beats(millionths: 1 << 61) + Beats(millionths: 1_000_000)
     ahead.state.timeline.timeOrigin = founder.state.timeline.exactTime(at: ahead.state.timeline.beatOrigin)
     bench.meet(founder)
     bench.meet(ahead)

@@ -44,10 +44,10 @@ import Testing
     bench.answerPings(as: stranger)
     let joined = bench.snapshot.state
     #expect(joined.timeline.tempo.microsPerBeat == 476_190)
-    #expect(joined.timeline.beatOrigin == Beats(micros: -18_925_929))
+    #expect(joined.timeline.beatOrigin == Beats(millionths: -18_925_929))
     #expect(joined.timeline.timeOrigin == Micros(47_178_162))
     #expect(joined.beats(at: bench.now, quantum: .zero) == Beats(50))
-    #expect(joined.beats(at: bench.now, quantum: Beats(4)) == Beats(micros: 48_925_929))
+    #expect(joined.beats(at: bench.now, quantum: Beats(4)) == Beats(millionths: 48_925_929))
     #expect(bench.takeEvents() == [.peers(1), .tempo(joined.tempo)])
 
     _ = bench.takeSent()
@@ -56,9 +56,9 @@ import Testing
     bench.wait(60_000)
     bench.now = Micros(80_000_000)
     bench.handle(.commit(SessionChange(timeline: edited.timeline, startStop: nil, at: bench.now)))
-    #expect(bench.machine.timeline.beatOrigin == Beats(micros: 68_925_929))
+    #expect(bench.machine.timeline.beatOrigin == Beats(millionths: 68_925_929))
     #expect(bench.machine.timeline.timeOrigin == Micros(92_347_678))
-    #expect(bench.snapshot.state.timeline.beatOrigin == Beats(micros: -18_925_929))
+    #expect(bench.snapshot.state.timeline.beatOrigin == Beats(millionths: -18_925_929))
     #expect(bench.snapshot.state.timeline.timeOrigin == Micros(50_462_346))
     #expect(bench.takeEvents() == [.tempo(140)])
   }
@@ -70,7 +70,7 @@ import Testing
       let own = bench.machine.timeline
       var stranger = Stranger(7, memberOf: bench)
       stranger.state.timeline = Timeline(
-        tempo: Tempo(microsPerBeat: 400_000), beatOrigin: own.beatOrigin + Beats(micros: offset),
+        tempo: Tempo(microsPerBeat: 400_000), beatOrigin: own.beatOrigin + Beats(millionths: offset),
         timeOrigin: own.timeOrigin)
       bench.wait(100_000)
       _ = bench.takeSent()
@@ -141,7 +141,7 @@ import Testing
     bench.commitTempo(130)
     let first = bench.machine.timeline.beatOrigin
     bench.commitTempo(131)
-    #expect(bench.machine.timeline.beatOrigin == first + Beats(micros: 1))
+    #expect(bench.machine.timeline.beatOrigin == first + Beats(millionths: 1))
   }
 
   @Test func `an unchanged timeline keeps its origin but is sent again`() {
@@ -178,7 +178,7 @@ import Testing
     for later in [Int64(0), 1_000_000, 60_000_000] {
       let time = bench.now + Micros(later)
       let moved = after.state.timeline.beats(at: time) - before.state.timeline.beats(at: time)
-      #expect(abs(moved.micros) <= 1)
+      #expect(abs(moved.millionths) <= 1)
       let phases = [before, after].map { $0.state.phase(at: time, quantum: 4) }
       #expect(abs(phases[0] - phases[1]) < 0.000_003)
     }
@@ -193,7 +193,7 @@ import Testing
       bench.handle(.enable(isOn))
       #expect(bench.snapshot.state.tempo == 123.45)
       let beats = bench.snapshot.state.timeline.beats(at: bench.now)
-      #expect(abs((beats - before.state.timeline.beats(at: bench.now)).micros) <= 2)
+      #expect(abs((beats - before.state.timeline.beats(at: bench.now)).millionths) <= 2)
     }
     #expect(bench.takeEvents().isEmpty)
   }

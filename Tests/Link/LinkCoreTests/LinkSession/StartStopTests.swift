@@ -149,7 +149,7 @@ import Testing
     bench.meet(stranger)
     bench.commitTempo(60)
     let state = bench.snapshot.state
-    #expect(abs((state.timeline.beats(at: state.timeOfPlaying) - Beats(8)).micros) <= 1)
+    #expect(abs((state.timeline.beats(at: state.timeOfPlaying) - Beats(8)).millionths) <= 1)
   }
 
   @Test func `with sync on a later timing change imports a start passed on before`() {

@@ -174,7 +174,7 @@ private final class Replay {
       var samples = (0..<count).map { Float(buffer.sample(at: first + $0)) / 32_768 }
       first += count
       let chunk = AudioChunk(
-        session: buffer.format.session.rawValue, number: part.number, begin: part.begin.micros,
+        session: buffer.format.session.rawValue, number: part.number, begin: part.begin.millionths,
         microsPerBeat: part.tempo.microsPerBeat, arrival: arrival,
         sampleRate: UInt32(buffer.format.sampleRate), frames: UInt16(part.frames),
         channels: UInt8(buffer.format.channelCount))
