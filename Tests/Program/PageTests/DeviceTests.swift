@@ -33,6 +33,45 @@ import Testing
     try await visit.end()
   }
 
+  /// The seconds at which the phone's click is heard at 60 BPM, four clicks a beat, with a timer each 50 ms.
+  /// The swing changes from 60 % eighths to 75 % sixteenths during beat 1.
+  private static func heard(_ meter: String, quantum: Double) -> String {
+    """
+    Promise.all([import('/click.js'), import('/session.js')]).then(([{PhoneClick}, {Session}]) => { \
+    const session = new Session(), heard = []; let now = 0; \
+    const clock = { hostAt: () => now * 1e6, localOf: (host) => host / 1e3 }; \
+    const click = new PhoneClick(clock, session); \
+    click.localTime = () => 0; \
+    Object.assign(click, { isOn: true, gain: { gain: {} }, sounds: { X: 1, x: 1 }, settings: { pattern: '', subdivision: 4, when: 'always' } }); \
+    click.context = { state: 'running', get currentTime() { return now }, getOutputTimestamp: () => ({ contextTime: now + 1, performanceTime: now * 1e3 + 1e3 }) }; \
+    click.sound = (letter, beat, at) => click.scheduled.push({ node: { stop() { this.isStopped = true } }, beat, at, letter }); \
+    click.setSwing('60/8'); session.setMeter(\(meter)); session.setTimeline([60, 0, 0, \(quantum)]); \
+    const all = new Set(); \
+    for (let step = -3; step < 80; step += 1) { \
+      now = Math.max(0, step) / 20; if (step === 26) click.setSwing('75/16'); click.place(); \
+      for (const one of click.scheduled) all.add(one) } \
+    for (const { node, at } of all) if (!node.isStopped && at < 3.2) heard.push(at.toFixed(3) - 0); \
+    return heard.sort((a, b) => a - b).join() })
+    """
+  }
+
+  private static func words(_ seconds: [Double]) -> String {
+    seconds.map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }.joined(separator: ",")
+  }
+
+  @Test func `the phone's click swings, and a new swing begins with a pair`() async throws {
+    let visit = try await Visit()
+    try await visit.arrive()
+    let quarters = [0, 0.3, 0.6, 0.8, 1, 1.3, 1.6, 1.8, 2, 2.375, 2.5, 2.875, 3]
+    #expect(try await visit.evaluate(Self.heard("[4, 4]", quantum: 4)) == Self.words(quarters))
+    // A bar of seven eighths is no whole number of pairs of eighths, so these are straight. A click comes each
+    // 32nd.
+    let straight = (0..<16).map { Double($0) / 8 }
+    let sevens = straight + [2, 2.188, 2.375, 2.438, 2.5, 2.688, 2.875, 2.938, 3, 3.188]
+    #expect(try await visit.evaluate(Self.heard("[7, 8]", quantum: 3.5)) == Self.words(sevens))
+    try await visit.end()
+  }
+
   @Test
   func `the offset of the phone can be set in several ways and is kept`() async throws {
     let visit = try await Visit()

@@ -162,6 +162,8 @@ for (const path of ["click/pattern", "click/subdivision", "click/when", "meter"]
 	});
 }
 
+desk.watch("click/swing", ([swing]) => click.setSwing(swing));
+
 setInterval(() => {
 	sayConnection();
 	const error = clock.errorAt(performance.now());

@@ -7,6 +7,7 @@ import { letterOf } from "./session.js";
 const ahead = 2.6; // seconds placed ahead: in the background or on a busy device timers may run only once a second
 const late = 0.03; // seconds by which a click may be late after a change and still be played
 const step = 50;
+const longestPair = 1; // beats: a pair of eighths
 
 export class PhoneClick {
 	isOn = false;
@@ -14,6 +15,7 @@ export class PhoneClick {
 	volume = 0.8;
 	offset = 0; // milliseconds by which we play early
 	settings = { pattern: "", subdivision: 1, when: "always" };
+	swing = { next: "50/8", from: -Infinity, before: "50/8" };
 	scheduled = [];
 	missed = 0;
 	readings = [];
@@ -88,18 +90,31 @@ export class PhoneClick {
 		if (!this.isWanted) return;
 		const until = now + ahead;
 		const each = this.settings.subdivision;
-		let from = session.beatAt(clock.hostAt(this.localTime(now - late)));
+		// Swing delays a note by at most a quarter of a pair.
+		let from = session.beatAt(clock.hostAt(this.localTime(now - late))) - longestPair / 4;
 		for (;;) {
 			const { beat, slot, spacing } = session.clickAt(from, each);
-			const at = this.audioTime(clock.localOf(session.momentOf(beat)));
+			const at = this.audioTime(clock.localOf(session.momentOf(this.heardBeat(beat))));
 			if (at > until) return;
 			from = beat + spacing / 2;
-			if (beat < this.lastBeat + spacing / 4) continue;
+			if (at < now - late || beat < this.lastBeat + spacing / 4) continue;
 			this.countMissed(beat, Math.max(spacing, this.spacing));
 			[this.lastBeat, this.spacing] = [beat, spacing];
 			const letter = letterOf(this.settings.pattern, slot);
 			if (this.sounds[letter]) this.sound(letter, beat, Math.max(at, now));
 		}
+	}
+
+	heardBeat(beat) {
+		return this.session.swung(beat, beat < this.swing.from ? this.swing.before : this.swing.next);
+	}
+
+	// A new swing begins with the next pair of notes, so no click of a pair is lost or heard twice.
+	setSwing(swing) {
+		const host = this.session.timeline && this.clock.hostAt(performance.now());
+		const from = host ? Math.ceil(this.session.beatAt(host) / longestPair) * longestPair : -Infinity;
+		this.swing = { next: swing, from, before: this.swing.next };
+		this.revise();
 	}
 
 	// Counts the clicks for which the page did not run in time.
@@ -122,6 +137,7 @@ export class PhoneClick {
 		if (!this.isOn || !this.context) return;
 		this.takeBack(this.context.currentTime + 0.004);
 		const kept = this.scheduled[this.scheduled.length - 1];
+		if (isOther) this.swing.from = -Infinity;
 		if (isOther || !kept) this.lastBeat = -Infinity;
 		else this.lastBeat = Math.min(this.lastBeat, kept.beat);
 		this.place();

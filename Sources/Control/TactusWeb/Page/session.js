@@ -76,6 +76,19 @@ export class Session {
 		return { beat, slot: modulo(number, bars.count * each), spacing: 1 / rate };
 	}
 
+	// The session's beat at which a note is heard that is written at `beat`. `swing`: the percent of a pair of
+	// notes that the first note gets, and the note, as in "58/16". Pairs count from the session's beats. If the
+	// bar is no whole number of pairs, the notes are straight.
+	swung(beat, swing) {
+		const [percent, note] = swing.split("/").map(Number);
+		const [pair, first] = [8 / note, percent / 50];
+		const bars = this.barsAt(beat);
+		if (((bars.count * 4) / bars.unit) % pair !== 0) return beat;
+		const begin = Math.floor(beat / pair) * pair;
+		const inside = beat - begin;
+		return begin + (inside < pair / 2 ? inside * first : pair - (pair - inside) * (2 - first));
+	}
+
 	// All values to draw at a time of tactus.
 	at(host) {
 		const now = this.beatAt(host);
