@@ -3,6 +3,7 @@ import CTactusJACK
 import Glibc
 import LinkBeatMath
 import LinkSystem
+import TactusChoices
 import TactusTestSupport
 import Testing
 
@@ -298,6 +299,19 @@ import Testing
       let errors = try await live.clickErrors(listener, count: 5)
       #expect(abs(errors.sorted()[errors.count / 2]) < 500, "\(errors) µs from the beat")
     }
+  }
+
+  @Test(arguments: [20, 120, 300])
+  func `a swinging click is heard at its place`(tempo: Double) async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.click(beatsPerMinute: tempo)
+    live.change { ($0.click.subdivision, $0.click.swing) = (4, Swing(share: 620, perBeat: 4)) }
+    let listener = try Listener(server)
+    try await live.run(for: 500)
+    let places = [0, 0.31, 0.5, 0.81]
+    let errors = try await live.clickErrors(listener, count: 12, places: places).map(abs).sorted()
+    #expect(errors[6] < 500 && errors[9] < 3_000, "\(errors) µs from their places at \(tempo) BPM")
   }
 
   @Test(.enabled(if: TestServer.isPipeWire, "jackd keeps its sample rate"))

@@ -158,8 +158,8 @@ final class LiveHost {
   }
 
   /// The distances, in microseconds, between the session's beats and the times at which the next clicks are
-  /// heard; positive: the click is late.
-  func clickErrors(_ listener: Listener, count: Int) async throws -> [Int64] {
+  /// heard; positive: the click is late. `places`: the places of the clicks in a beat.
+  func clickErrors(_ listener: Listener, count: Int, places: [Double] = [0]) async throws -> [Int64] {
     listener.forget()
     let cycles = exchange.cycleCount
     var errors: [Int64] = []
@@ -169,8 +169,9 @@ final class LiveHost {
       let latency = Micros(Int64(rounding: Double(host.latencies[.click1]) * 1e6 / Double(rate)))
       errors = listener.onsets(sampleRate: rate).map { due in
         let heard = host.clockMap.link(fromJACK: due) + latency
-        let beat = Beats(session.timeline.beats(at: heard).value.rounded())
-        return (heard - session.timeline.time(at: beat)).count
+        let beat = session.timeline.beats(at: heard).value
+        let near = places.map { (beat - $0).rounded() + $0 }.min { abs($0 - beat) < abs($1 - beat) }!
+        return (heard - session.timeline.time(at: Beats(near))).count
       }
       return errors.count >= count || HostClock.micros() > deadline
     }
