@@ -62,6 +62,7 @@ visit() {
     passed "not judged: the page in a browser: this machine has no Chromium"
     return
   fi
+  need_venv
   for _ in $(seq 300); do
     ! grep -qx "PipeWire: the page answers" "$seen" || break
     sleep 0.2
