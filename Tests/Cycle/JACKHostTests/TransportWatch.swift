@@ -38,7 +38,8 @@ struct SeenCycle: BitwiseCopyable, Sendable {
 /// Another JACK client. It sees every cycle, presses play and stop, and can be a slow client and the timebase
 /// master.
 final class TransportWatch {
-  fileprivate struct ChunkPlacement: ~Copyable {
+  /// What the test and the audio thread share.
+  fileprivate struct SharedMemory: ~Copyable {
     let client: OpaquePointer
     let cycles = SPSCQueue<SeenCycle>(capacity: 1 << 15)
     /// The number of cycles that the client takes to get ready.
@@ -51,14 +52,14 @@ final class TransportWatch {
   }
 
   private let client: JACKClient
-  private let seat: UnsafeMutablePointer<ChunkPlacement>
+  private let seat: UnsafeMutablePointer<SharedMemory>
   private(set) var seen: [SeenCycle] = []
   private var isOpen = true
 
   init(_ server: TestServer, isSlow: Bool = false) throws {
     client = try JACKClient(name: "watch", server: server.name)
     seat = .allocate(capacity: 1)
-    seat.initialize(to: ChunkPlacement(client: client.handle))
+    seat.initialize(to: SharedMemory(client: client.handle))
     jack_set_process_callback(client.handle, watch, seat)
     if isSlow { jack_set_sync_callback(client.handle, takeTime, seat) }
     #expect(jack_activate(client.handle) == 0)
@@ -164,7 +165,7 @@ final class TransportWatch {
     return words.joined(separator: ", ")
   }
 
-  fileprivate static func look(_ frames: UInt32, _ seat: UnsafeMutablePointer<ChunkPlacement>) {
+  fileprivate static func look(_ frames: UInt32, _ seat: UnsafeMutablePointer<SharedMemory>) {
     let number = jack_last_frame_time(seat.pointee.client)
     var position = jack_position_t()
     let state = jack_transport_query(seat.pointee.client, &position)
@@ -186,7 +187,7 @@ final class TransportWatch {
   }
 
   fileprivate static func isReady(
-    _ state: jack_transport_state_t, _ seat: UnsafeMutablePointer<ChunkPlacement>
+    _ state: jack_transport_state_t, _ seat: UnsafeMutablePointer<SharedMemory>
   ) -> Bool {
     guard state == JackTransportStarting else {
       seat.pointee.waited = 0
@@ -199,7 +200,7 @@ final class TransportWatch {
   }
 
   fileprivate static func count(
-    _ position: inout jack_position_t, _ seat: UnsafeMutablePointer<ChunkPlacement>
+    _ position: inout jack_position_t, _ seat: UnsafeMutablePointer<SharedMemory>
   ) {
     let tempo = Double(bitPattern: seat.pointee.tempo.load(ordering: .relaxed))
     let ticks = seat.pointee.ticks.load(ordering: .relaxed)
@@ -224,7 +225,7 @@ final class TransportWatch {
 }
 
 private func watch(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
-  TransportWatch.look(frames, context!.assumingMemoryBound(to: TransportWatch.ChunkPlacement.self))
+  TransportWatch.look(frames, context!.assumingMemoryBound(to: TransportWatch.SharedMemory.self))
   return 0
 }
 
@@ -232,7 +233,7 @@ private func takeTime(
   _ state: jack_transport_state_t, _ position: UnsafeMutablePointer<jack_position_t>?,
   _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-  TransportWatch.isReady(state, context!.assumingMemoryBound(to: TransportWatch.ChunkPlacement.self)) ? 1 : 0
+  TransportWatch.isReady(state, context!.assumingMemoryBound(to: TransportWatch.SharedMemory.self)) ? 1 : 0
 }
 
 private func countBars(
@@ -241,5 +242,5 @@ private func countBars(
 ) {
   guard let position else { return }
   TransportWatch.count(
-    &position.pointee, context!.assumingMemoryBound(to: TransportWatch.ChunkPlacement.self))
+    &position.pointee, context!.assumingMemoryBound(to: TransportWatch.SharedMemory.self))
 }
