@@ -64,8 +64,8 @@ import Testing
     try await visit.arrive()
     let quarters = [0, 0.3, 0.6, 0.8, 1, 1.3, 1.6, 1.8, 2, 2.375, 2.5, 2.875, 3]
     #expect(try await visit.evaluate(Self.heard("[4, 4]", quantum: 4)) == Self.words(quarters))
-    // A bar of seven eighths is no whole number of pairs of eighths, so these are straight. A click comes each
-    // 32nd.
+    // A bar of seven eighths is no whole number of pairs of eighths, so these are straight. A click comes
+    // each 32nd.
     let straight = (0..<16).map { Double($0) / 8 }
     let sevens = straight + [2, 2.188, 2.375, 2.438, 2.5, 2.688, 2.875, 2.938, 3, 3.188]
     #expect(try await visit.evaluate(Self.heard("[7, 8]", quantum: 3.5)) == Self.words(sevens))
