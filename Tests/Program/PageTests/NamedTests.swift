@@ -37,7 +37,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `channels received by one wildcard are left together, as the page says`() async throws {
+  @Test func `leaving a channel of a wildcard leaves all, and the page says so`() async throws {
     let visit = try await Visit("--link-audio", "--name", "here", "--receive=*/*")
     let other = try ChildProcess(
       visit.stage.command([Visit.program, "--link-audio", "--name", "there", "--send=Drums", "--no-tui"]))
@@ -50,7 +50,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `own outputs come and go on the page and can be stopped alone`() async throws {
+  @Test func `the page adds, removes and stops each of the user's own outputs`() async throws {
     let visit = try await Visit("--out=drums=clock offset=4 when=always")
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()

@@ -74,7 +74,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `Play scrolls nowhere sideways from 320 pixels on`() async throws {
+  @Test func `Play never scrolls sideways on screens of 320 pixels and more`() async throws {
     let visit = try await Visit("--meter=7/8", "--tempo=130.25")
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
@@ -103,7 +103,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `the tempo is tapped with a finger`() async throws {
+  @Test func `taps with a finger set the tempo`() async throws {
     let visit = try await Visit()
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()

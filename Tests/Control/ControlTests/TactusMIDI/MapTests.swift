@@ -45,7 +45,7 @@ import Testing
     "note 1 = a,b,c,d,e,f,g,h,i",
     "note 36 ch 10 ch 11 = tap", "note 3.6 = tap",
   ])
-  func `other text is no binding`(text: String) {
+  func `malformed text is no binding`(text: String) {
     #expect(MIDIBinding(text) == nil)
   }
 
@@ -83,7 +83,7 @@ import Testing
     #expect(map.receive(MIDIMessage([0xFA])!) == .moves([Target("tap")!], isStandard: false))
   }
 
-  @Test func `learning takes the next press or turn, but no release or transport`()
+  @Test func `learning binds the next press or turn, but no release or transport`()
     throws
   {
     var map = MIDIMap()

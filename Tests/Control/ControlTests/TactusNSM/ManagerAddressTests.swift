@@ -21,7 +21,7 @@ func `managers' addresses are read as liblo writes them`() {
   "osc.udp://127.0.0.1:70000/", "osc.udp://127.0.0.1:16000/path", "osc.udp://a b:1/", "16000",
   "osc.udp://" + String(repeating: "a", count: 300) + ":1/",
 ])
-func `other text is no manager's address`(url: String) {
+func `malformed text is no manager's address`(url: String) {
   #expect(ManagerAddress(url: url) == nil)
 }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TactusOSC
 
-@Suite("Packets are checked before they are taken apart")
+@Suite("Packets are checked before they are decoded")
 struct PacketTests {
   static let tempo: [UInt8] = hex("2f627269 6467652f 74656d70 6f000000 2c660000 42f10000")
 

@@ -110,7 +110,7 @@ struct PatternTests {
   }
 
   @Test
-  func `patterns of any characters, also unclosed ones, follow the rules`() {
+  func `patterns of any characters, even with open brackets, follow the rules`() {
     let pieces = ["a", "/", "*", "[", "]", "{", "}", ",", "!", "-"]
     #expect(wrong(all(pieces, upTo: 4).map { "/" + $0 }, ["/", "/a", "/aa", "/a/a", "/-", "/aaa/a"]) == [])
   }

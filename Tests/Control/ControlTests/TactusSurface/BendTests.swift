@@ -7,7 +7,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("Push, pull, a jog wheel, and a drummer who is followed")
+@Suite("Bending the tempo by hand")
 struct BendTests {
   private func tempos(_ desk: Desk) -> [Double] {
     desk.program.commands.compactMap {
@@ -202,7 +202,7 @@ struct BendTests {
   }
 }
 
-@Suite("A drummer who is followed")
+@Suite("Following a drummer")
 struct DrummerTests {
   /// Plays a drummer's taps while the tempo goes from `first` to `last`. For each beat, `says` lists the
   /// taps as milliseconds off the beat. Each tap gets a random error of up to `clumsy` in addition. Returns

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("The tempo below a bend")
+@Suite("The tempo before and after a bend")
 struct BentTempoTests {
   /// The last bend that was ordered, with the tempo during it and the tempo before it.
   private func lastBend(_ desk: Desk) -> (during: Double, below: Double)? {

@@ -59,7 +59,7 @@ private struct Search {
   }
 }
 
-@Suite("What input may cost")
+@Suite("Limits for the cost of input")
 struct CostTests {
   @Test
   func `spoofed queries get few answers, and trusted peers get every answer`() {

@@ -7,7 +7,7 @@ import Testing
 @testable import TactusSurface
 
 /// The surface announces a change that waits for a beat to the program ahead of that beat.
-@Suite("Foresight")
+@Suite("Queued changes are announced")
 struct ForesightTests {
   private static let songs = [
     "Fast = tempo 128, meter 7 8, click/pattern X..x", "Slow = tempo/half, click/gain 1",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("One line of the inbox")
+@Suite("The queue of one level of trust")
 struct InboxLineTests {
   private func letter(_ source: UInt32, isKnown: Bool = false, came: Micros = .zero) -> Inbox.QueuedPacket {
     let endpoint = Endpoint(.v4(source), port: 0)
@@ -22,7 +22,7 @@ struct InboxLineTests {
   }
 
   @Test
-  func `known and new sources take turns, and so do sources of one kind`() {
+  func `known and new sources take turns, and so do sources of each kind`() {
     var line = InboxLine()
     for source in [1, 1, 2, 3, 4] as [UInt32] { line.put(letter(source), mayGoAhead: false) }
     for source in [11, 11, 12] as [UInt32] { line.put(letter(source, isKnown: true), mayGoAhead: false) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("More pedals than anybody has")
+@Suite("The queue of keys, knobs and pedals")
 struct HandsTests {
   private func message(_ bytes: [UInt8]) throws -> LocalInput { .midi(try #require(MIDIMessage(bytes))) }
 

@@ -54,7 +54,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a key has this machine's rights, also without a listening address`() {
+  func `a key has this machine's rights, even without a listening address`() {
     var settings = SurfaceSettings()
     settings.listen = []
     var desk = Desk(settings)

@@ -69,7 +69,7 @@ struct QueryTests {
   }
 
   @Test
-  func `all budgets without HTTP together are below a tenth of a core`() {
+  func `all of the surface's budgets together stay below a tenth of a core`() {
     let levels = Trust.allCases.map { Cost.share(of: $0).perSecond }
     #expect(levels.reduce(Cost.hands.perSecond, +) <= 75_000)
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("Displays that stay lit, and places for newcomers")
+@Suite("Absent displays, and room for newcomers")
 struct RoomTests {
   private static let display = Peer(Endpoint(Address.v4(0x0a00_0014), port: 9000))
 

@@ -20,7 +20,7 @@ struct SoundTests {
   @Test(arguments: [
     "", "2001", "-1", "nan", "0x10", "1e2", "0beats", "17beats", "5bars", "beats", "1 bar", "1/2",
   ])
-  func `nothing else is a delay`(text: String) {
+  func `text in any other form is no delay`(text: String) {
     #expect(throws: Refusal.self) { try AudioDelay([.text(text)]) }
   }
 
@@ -49,7 +49,7 @@ struct SoundTests {
   }
 
   @Test
-  func `the list of channels has every channel, framed by two updates`() {
+  func `the list of channels is complete, between two update messages`() {
     var desk = Desk()
     var channel = ShownChannel(name: "Studio/Drums", isSent: false)
     channel.state = .plays

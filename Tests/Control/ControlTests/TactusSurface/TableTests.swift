@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("The table is whole")
+@Suite("The table of commands")
 struct TableTests {
   @Test
   func `every row has a unique address that OSC allows, and a help text`() {
@@ -245,7 +245,7 @@ struct TableTests {
   }
 
   @Test
-  func `every feed is sent during a launch, and nothing else`() {
+  func `a launch sends every feed of the table and nothing else`() {
     var desk = Desk()
     desk.update {
       $0.choices.meter = Meter(beatsPerBar: 16, beatType: 16)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("Things happen at their time")
+@Suite("Messages that take effect later")
 struct TimeTests {
   @Test
   func `a bundle is obeyed in order at its timetag, and its sender answered`() {
@@ -82,7 +82,7 @@ struct TimeTests {
       ((UInt64(Desk.epoch) + 2_208_988_800 + 62) << 32, false),
       ((UInt64(Desk.epoch) + 2_208_988_800 + 86_400 * 300) << 32, false), (.max, true),
     ] as [(UInt64, Bool)])
-  func `bundles without a time, or from an unset clock, are obeyed at once`(
+  func `bundles without a time, or from a clock never set, act at once`(
     tag: UInt64, isObeyed: Bool
   ) {
     var desk = Desk()
@@ -299,7 +299,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a receiver of song has the same bars, also after a new meter`() {
+  func `a receiver of the feed song shows the same bars, even in a new meter`() {
     var dice = SystemRandomNumberGenerator()
     let seed = UInt64.random(in: 1...999_999, using: &dice)
     var draw = seed
@@ -357,7 +357,7 @@ struct TimeTests {
   }
 
   @Test
-  func `with the group exact a client computes any beat to the microsecond`() {
+  func `a subscriber of the group exact can compute beats to a microsecond`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
     desk.update {
@@ -379,7 +379,7 @@ struct TimeTests {
   }
 
   @Test
-  func `song has the transport's state, and where it begins or stands`() {
+  func `the feed song has the transport's state and the song's position`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
     #expect(desk.told("song").last == [.string("stopped"), .float64(0)])

@@ -10,7 +10,7 @@ import Testing
 
 /// A machine in two networks, the stage's and the venue's. Some packets in one network have source
 /// addresses of the other network.
-@Suite("The way of a packet")
+@Suite("The network through which a packet comes")
 struct WayTests {
   static let lo: UInt32 = 1, stage: UInt32 = 2, venue: UInt32 = 3, second: UInt32 = 4
   static let onStage = Address.v4(0xc0a8_0702), onVenue = Address.v4(0x0a32_0001)

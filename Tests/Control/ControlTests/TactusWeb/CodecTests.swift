@@ -34,7 +34,7 @@ struct CodecTests {
     "[\"/a\",\"x\\\ny\"]", "[\"/a\",\u{a0}1]", "[\"/a\",Infinity]", "[\"/a\",-.5]", "[\"/a\",1.e2]",
     "[\"/a\",-0x1]", "[\"/a\",\"x\u{1f}\"]", "[\"/a\",a]", "[\"/a\",{b:1}]", "[,\"/a\"]",
   ])
-  func `other text is refused as a line`(_ text: String) {
+  func `text that is no message in JSON is refused`(_ text: String) {
     #expect(message(text) == nil)
   }
 
@@ -57,7 +57,7 @@ struct CodecTests {
   }
 
   @Test
-  func `any bytes become a message that survives the way back, or a fault`() {
+  func `any bytes become a fault or a message that encodes and decodes equal`() {
     var dice = Dice(seed: 7)
     let words = [
       "[", "]", "\"/tactus/tempo\"", "\"/", ",", "1", "-", ".5", "e9", "\"", "\\u", "d83c", "\\", "null",
@@ -106,7 +106,7 @@ struct HandshakeTests {
   }
 
   @Test
-  func `a handshake key gets the answer of the standard or none`() {
+  func `a valid handshake key gets the standard's answer, any other none`() {
     var request = Request()
     for (name, value) in [
       ("Connection", "keep-alive, Upgrade"), ("Upgrade", "WebSocket"), ("Sec-WebSocket-Version", "13"),
@@ -148,7 +148,7 @@ struct RequestTests {
   }
 
   @Test
-  func `a whole URI counts as its path and names the host`() {
+  func `an absolute URI in a request gives the path and the host`() {
     for (uri, authority, path) in [
       ("http://localhost:8080/tactus/tempo", "localhost:8080", "/tactus/tempo"),
       ("HTTP://[::1]:80", "[::1]:80", "/"),

@@ -80,7 +80,7 @@ struct HostileTests {
 
   /// This happens with several browsers behind one router, or with a browser that is opened again and again.
   @Test
-  func `a browser beyond the limit of one address is served all the same`() throws {
+  func `a browser is served although its address has its limit of connections`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let before = try (0..<WebLimits.ofOneHost).map { _ in
@@ -96,7 +96,7 @@ struct HostileTests {
   }
 
   @Test
-  func `of a thousand connections the limit and all paired ones stay`() throws {
+  func `of 1000 connections, all paired ones and as many as allowed stay`() throws {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_max, 8192)
@@ -231,7 +231,7 @@ struct HostileTests {
   }
 
   @Test
-  func `eight tree readers and a flood of messages cost a tenth of a core`() throws {
+  func `8 tree readers and a message flood cost at most a tenth of a core`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)

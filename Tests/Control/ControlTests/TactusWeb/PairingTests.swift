@@ -174,7 +174,7 @@ struct PairingTests {
   }
 
   @Test
-  func `after forgetting, the old code and cookie are worthless`() {
+  func `a new secret makes the old code and cookie invalid`() {
     let (before, after) = (fresh(1), fresh(2))
     var pairing = Pairing(before)
     pairing.forget(for: after)

@@ -106,7 +106,7 @@ struct SocketTests {
   }
 
   @Test
-  func `LISTEN works for an own output from its addition to its removal`() throws {
+  func `LISTEN works for a user's output from its addition to its removal`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let reader = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
