@@ -46,7 +46,7 @@ static void obey(void *buffer) {
   if (wanted == PLAY) atomic_store(&number, 0);
   if (wanted == RESUME) atomic_store(&number, sixteenth * 6L);
   atomic_store(&playing, wanted != STOP);
-  // Delayed clocks still belong to the old song.
+  // Drop delayed clocks, which still belong to the old song.
   waitingCount = 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -Wno-unused-parameter -shared -fPIC -ldl
-// Preloaded into tactus by tools/soak --plant: faults that the soak must find. $PLANT names one, which begins
-// after eight seconds. The program itself does not know.
+// Preloaded into tactus by tools/soak --plant: causes a fault that the soak must find. $PLANT names the
+// fault, which begins after eight seconds.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <jack/jack.h>

@@ -197,8 +197,8 @@ int main(int count, char *arguments[]) {
   state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (state == MAP_FAILED) return 2;
   const int listener = atoi(arguments[1]);
-  // A wire that waits for a processor is a slow wire. Without permission
-  // for this it is as slow as the machine makes it.
+  // If the wire had to wait for a processor, it would be slow. Without permission for real-time scheduling it
+  // is as slow as the machine makes it.
   sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 5});
   prctl(PR_SET_TIMERSLACK, 1);
   epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is compiled: the native helpers (tools/native) into the user's cache, each once per version; and tactus."""
+"""Compiles the native helpers (tools/native) into the user's cache, each once per version, and tactus."""
 
 import contextlib
 import functools
@@ -29,14 +29,14 @@ def cache() -> str:
     path = f"/var/tmp/tactus-native-{os.geteuid()}"  # a user without a home
     os.makedirs(path, mode=0o700, exist_ok=True)
     if os.stat(path).st_uid != os.geteuid():
-        common.fail("tools", f"{path} belongs to somebody else; set XDG_CACHE_HOME", 125)
+        common.fail("tools", f"{path} belongs to another user; set XDG_CACHE_HOME", 125)
     return path
 
 
 @functools.cache
 def native(name: str, *defines: str) -> str:
-    """The path of the program or library NAME. How it is compiled is said in its source, behind "build:"; a source in a
-    folder of its own has headers beside it."""
+    """The path of the native program or library NAME, which is compiled if necessary. The line "build:" in
+    its source says how. If the source has a folder of its own, its headers are there."""
     folder = os.path.join(NATIVE, name)
     source = glob.glob(f"{glob.escape(folder if os.path.isdir(folder) else NATIVE)}/{name}.c*")[0]
     texts = {path: pathlib.Path(path).read_text() for path in sorted({source, *glob.glob(f"{glob.escape(folder)}/*")})}
@@ -50,12 +50,12 @@ def native(name: str, *defines: str) -> str:
         command = [compiler, "-O2", "-Wall", *defines, "-o", fresh, source, *flags]
         if not common.succeeds(command):
             common.fail("tools", f"{source} does not compile", 125)
-        os.rename(fresh, product)  # anyone who builds at the same time builds the same
+        os.rename(fresh, product)  # another process that builds at the same time makes the same file
     return product
 
 
 def listener() -> None:
-    """What tools/listen is made of."""
+    """Builds the programs that tools/listen needs."""
     if not common.succeeds([os.path.join(common.TOOLS, "listen"), "--build"]):
         sys.exit(125)
 
@@ -74,7 +74,8 @@ def swift_files(module: str) -> list[str]:
 
 
 def swift_module(name: str, files: Sequence[str], folder: str, *flags: str) -> str:
-    """Compiled on its own, beside those that it imports; its object file, once per folder."""
+    """Compiles a module of its own beside the modules that it imports, once for each folder. Returns the
+    object file."""
     made = f"{folder}/{name}.o"
     command = ["swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", "-package-name", "tactus", *flags, "-I", folder,
                "-module-name", name, "-emit-module", "-emit-module-path", f"{folder}/{name}.swiftmodule", "-c", "-o", made, *files]
@@ -85,7 +86,8 @@ def swift_module(name: str, files: Sequence[str], folder: str, *flags: str) -> s
 
 @functools.cache
 def product(name: str, *options: str, folder: str = "release", package: str = common.ROOT) -> str:
-    """A product of a Swift package, built for release. In a lab there is no network: it was built outside."""
+    """The path of a product of a Swift package, built for release. In a lab there is no network, so the
+    product must have been built outside."""
     if folder == "release" and (built := os.environ.get("TACTUS_PRODUCTS")):
         return os.path.join(built, name)  # tools/test has built all of them
     scratch = os.path.join(common.ROOT, ".build" if folder == "release" else folder)
@@ -102,7 +104,7 @@ def product(name: str, *options: str, folder: str = "release", package: str = co
 
 
 def tactus(given: str | None = None) -> str:
-    """The release build, or the one that the user names."""
+    """The path of the release build, or of the program that the user names."""
     if not given:
         common.shell("need_packages", *common.package_list("build_packages"))
         return product("tactus")
@@ -112,13 +114,13 @@ def tactus(given: str | None = None) -> str:
 
 
 def enter_lab(name: str, words: Sequence[str], *options: str) -> None:
-    """Goes on in a lab only: outside, the module ends as it does in a lab of its own."""
+    """Continues only in a lab. Outside of a lab, runs the module in a new lab, and ends with its status."""
     if not common.is_in_lab():
         lab()
         sys.exit(subprocess.run([common.LAB, *options, "--", *common.module(name, *words)], check=False).returncode)
 
 
 def lab() -> None:
-    """Outside of a lab: whatever a lab would install at its first use."""
+    """Outside of a lab, installs everything that a lab would install at its first use."""
     if not common.is_in_lab() and not common.succeeds([common.LAB, "prepare"]):
         sys.exit(1)

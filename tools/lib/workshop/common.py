@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where things are, how commands are run, and how one says that something is wrong."""
+"""Paths, running of commands, and error messages."""
 
 import json
 import os
@@ -22,24 +22,24 @@ def fail(command: str, message: object, status: int = 2) -> NoReturn:
 
 
 def succeeds(command: Sequence[str]) -> bool:
-    """Nobody types into it, and what it says is no result of ours."""
+    """Runs a command without input. Its output goes to standard error, because it is no result of ours."""
     return subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode == 0
 
 
 def shell(function: str, *words: str) -> None:
-    """A function of tools/lib/packages.sh: it says what it does and why it could not."""
+    """Runs a function of tools/lib/packages.sh, which prints what it does and why it failed."""
     if not succeeds(["bash", "-c", '. "$0/packages.sh"; "$@"', LIB, function, *words]):
         sys.exit(125)
 
 
 def package_list(name: str) -> list[str]:
-    """What an array of tools/lib/packages.sh names."""
+    """The packages in an array of tools/lib/packages.sh."""
     script = '. "$0/packages.sh"; declare -n list=$1; printf "%s\\n" "${list[@]}"'
     return subprocess.run(["bash", "-c", script, LIB, name], capture_output=True, text=True, check=True).stdout.split()
 
 
 def module(name: str, *words: str, python: Sequence[str] = ("/usr/bin/python3", "-I", "-S")) -> list[str]:
-    """The command that runs a module of ours."""
+    """The command that runs one of our modules."""
     return [*python, LIB, name, *words]
 
 
@@ -48,7 +48,8 @@ def is_in_lab() -> bool:
 
 
 def play(options: Sequence[str], scene: str, description: Mapping[str, object]) -> tuple[int, list[dict[str, Any]]]:
-    """A module of ours in a lab of its own: its status, and the JSON lines that it prints."""
+    """Runs one of our modules in a lab of its own. Returns its status, and the JSON lines that it
+    printed."""
     done = subprocess.run([LAB, *options, "--", *module(scene, json.dumps(description))], check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     lines = []
@@ -65,7 +66,7 @@ def say(line: Mapping[str, object]) -> None:
 
 
 def write_json(target: str | None, figures: object) -> None:
-    """To the file that --json names ("-": standard output)."""
+    """Writes the figures to the file that --json names; "-" is standard output."""
     text = json.dumps(figures, indent=1) + "\n"
     if target == "-":
         sys.stdout.write(text)
@@ -74,13 +75,14 @@ def write_json(target: str | None, figures: object) -> None:
 
 
 def git(*words: str) -> str:
-    """What it says; "unknown" outside of a clone."""
+    """The output of a git command; "unknown" outside of a clone."""
     done = subprocess.run(["git", "-C", ROOT, *words], check=False, capture_output=True, text=True)
     return "unknown" if done.returncode else done.stdout.strip()
 
 
 def machine() -> str:
-    """The kind of machine, said honestly: figures of a virtual one are not those of a studio's computer."""
+    """The kind of machine. A virtual machine is named as such, because its figures differ from those of a
+    studio's computer."""
     text = pathlib.Path("/proc/cpuinfo").read_text()
     model = re.search(r"model name\s*: (.*)", text)
     virtual = " in a virtual machine" if re.search(r"^flags.*\bhypervisor\b", text, re.MULTILINE) else ""

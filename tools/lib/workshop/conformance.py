@@ -57,7 +57,8 @@ def verdict(steps: list[Step]) -> str:
 
 
 def cell(step: Step, row: str) -> str:
-    """An observation; with the step where it is not that of the row, and with the verdict where it is not "pass"."""
+    """The text of an observation. The step is added if the row has another step, and the verdict if it is
+    not "pass"."""
     word, what, observed = step
     for long, short in SHORTER:
         observed = re.sub(long, short, observed)
@@ -65,7 +66,8 @@ def cell(step: Step, row: str) -> str:
 
 
 def table(runs: dict[int, list[Step]]) -> str:
-    """A row for each step of the longest run at which something had to be seen, a column for one host and one for two."""
+    """A table with a row for each step of the longest run that had something to observe, and a column for
+    each number of hosts."""
     places = {1: "one host", 2: "two hosts"}
     head = " | ".join(f"{places[hosts]}: {verdict(runs[hosts])}" for hosts in runs)
     text = f"| step | {head} |\n| ---{' | ---' * len(runs)} |\n"
@@ -81,7 +83,8 @@ def table(runs: dict[int, list[Step]]) -> str:
 
 
 def page(directory: str, commit: str) -> None:
-    """From the records of a run (Tests/Program/InteropTests/Conformance/CaseRecord.swift) to docs/conformance.md."""
+    """Writes docs/conformance.md from the records of a run
+    (Tests/Program/InteropTests/Conformance/CaseRecord.swift)."""
     records: dict[tuple[str, int], tuple[str, list[Step]]] = {}
     for path in pathlib.Path(directory).iterdir():
         case, _, number = path.name.rpartition(".")

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hostile machines and clients.
 
-enemy KIND SECONDS SEED, on host 2 of a lab: listens for a moment to the Link peers that are there, then
+enemy KIND SECONDS SEED, on host 2 of a lab: listens to the Link peers for a moment, then does one of these:
 
-  strangers  invents peers of the session, hundreds a second        crowd   200 peers at once, then silence
-  byes       says goodbye in the others' names                      broken  real packets with bytes changed
-  liars      founds sessions and answers questions about its clock with nonsense
-  forgers    4,000 a second: ghosts of sessions, beats and times that jump to 0, below it or to the end of numbers, half packets
-  war        two that want other tempos, each later than the other; prints the last word's, in microseconds per beat
+    strangers  invents peers of the session, hundreds a second        crowd   200 peers at once, then silence
+    byes       says goodbye in the names of the other peers           broken  real packets with bytes changed
+    liars      founds sessions, and answers questions about their clocks with nonsense
+    forgers    4,000 forgeries a second: session times, beats and tempos that jump to 0, below 0 or to the largest
+               numbers, and half packets
+    war        two peers want different tempos, each with a later message than the other; prints the tempo of the last
+               message, in microseconds per beat
 
-enemy far TARGET PORT RECORDING SECONDS RATE: has recorded the far wire (listening/secrecy.py) without its key, and sends RATE
-datagrams a second to TARGET, from its own address and under others: hellos of random bytes; answers to calls that may be under way;
-forgeries with recorded indices and numbers; replays; recorded datagrams that are cut, too long or have a bit changed; Link's own
-datagrams. Prints as JSON how many it sent, how many TARGET sent to its own address ("answered"), and to how many recorded hellos TARGET
+enemy far TARGET PORT RECORDING SECONDS RATE: has recorded the far wire (listening/secrecy.py) without its
+key, and sends RATE datagrams a second to TARGET, from its own address and from false ones: hellos of random
+bytes; answers to calls that may be under way; forgeries with recorded indices and numbers; replays;
+recorded datagrams that are cut, too long or have a bit changed; Link's own datagrams. Prints as JSON how
+many it sent, how many TARGET sent to its own address ("answered"), and to how many recorded hellos TARGET
 had not answered ("lost").
 
 Flood and Trees are attacks on OSC and OSCQuery from a process beside the one that measures."""
@@ -37,7 +40,7 @@ MUSICAL = [60e6 / bpm for bpm in (60, 90, 120, 140, 180)]
 
 
 class LinkEnemy:
-    """A machine on the wire, on host 2."""
+    """A hostile machine on the lab's wire, as host 2."""
 
     def __init__(self, seed: int) -> None:
         self.dice, self.out, self.ear = random.Random(seed), link.mouth(MINE), link.ear(MINE)
@@ -69,7 +72,7 @@ class LinkEnemy:
                             link.endpoint(MINE, port)))
 
     def forge(self) -> None:
-        """Sends a datagram that no peer may believe: none is a later change in the present session."""
+        """Sends a datagram that every peer must ignore: it is not a later change of the present session."""
         session, beat = (self.session, self.dice.choice([0, -1, -2**63])) if self.dice.randrange(2) else (self.node(), self.dice.choice(EDGES))
         if self.dice.randrange(4) == 0:
             packet = self.dice.choice(self.heard)
@@ -135,7 +138,7 @@ class LinkEnemy:
 
 
 class FarEnemy:
-    """A machine without the key on the far wire."""
+    """A hostile machine on the far wire, without the key."""
 
     def __init__(self, target: str, port: int, recording: str) -> None:
         self.target, self.port, self.dice = target, port, random.Random(1)
@@ -144,7 +147,7 @@ class FarEnemy:
         answers = sum(line[0] == target and line[4][:2] == "02" for line in lines)
         self.heard = [(line[0], int(line[1]), bytes.fromhex(line[4])) for line in lines if line[2] == target and int(line[3]) == port]
         self.sealed = [each for each in self.heard if each[2][:1] == b"\3"]
-        # The target did not get these, for example because its socket was not open yet. Each may be answered once.
+        # Hellos that the target did not get, for example because its socket was not open yet. It may answer each of them once.
         self.lost = max(0, sum(each[2][:1] == b"\1" for each in self.heard) - answers)
         self.raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
         self.mouth = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -153,7 +156,7 @@ class FarEnemy:
         self.answered = 0
 
     def say(self, payload: bytes, name: tuple[str, int] | None = None) -> None:
-        """Sends from a false address, or from our own."""
+        """Sends a datagram from a false address if `name` is given, otherwise from our own."""
         if name is None:
             self.mouth.sendto(payload, (self.target, self.port))
             return
@@ -214,7 +217,7 @@ class FarEnemy:
 
 
 class Attack:
-    """An attack from a process of its own, so that our pings do not wait for it."""
+    """An attack that runs in a process of its own, so that our pings do not wait for it."""
 
     def __init__(self) -> None:
         self.done = multiprocessing.Value("d", 0)
@@ -236,7 +239,7 @@ class Attack:
 
 
 class Flood(Attack):
-    """One packet 4000 times a second, from sixteen sources."""
+    """Sends one packet 4000 times a second, from sixteen sources."""
 
     def __init__(self, packet: bytes) -> None:
         super().__init__()
@@ -253,7 +256,8 @@ class Flood(Attack):
 
 
 class Trees(Attack):
-    """Eight clients that ask for the whole tree 300 times in a row, read the answers, and start over. Counts megabytes."""
+    """Eight clients that each request the whole tree 300 times in a row, read the answers, and start over.
+    Counts megabytes."""
 
     def __init__(self, port: int) -> None:
         super().__init__()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/first-minutes, inside of its lab: README's steps in their order, in the same terminals: the click beside LinkHut, the page on a
-phone, `session start` while that tactus still runs, Hydrogen on the bar and in the session's tempo, and `session start` again. From a clone,
-or, with ROOT PACKAGE, in the clean Debian at ROOT, which installs PACKAGE first.
-Prints what is typed behind a $, and what the programs say. The status is 1 if something was off, 77 if the machine lost so much time that
-nothing could be judged."""
+"""tools/first-minutes, inside its lab: README's steps in their order, in the same terminals: the click
+beside LinkHut, the page on a phone, `session start` while that tactus still runs, Hydrogen on the bar and
+in the session's tempo, and `session start` again. The steps run from a clone, or, with ROOT PACKAGE, in the
+clean Debian at ROOT, which installs PACKAGE first.
+Prints the typed lines behind a $, and the output of the programs. The status is 1 if something was off, 77
+if the machine lost so much time that nothing could be judged."""
 
 import os
 import re
@@ -23,7 +24,7 @@ TRIES = 3
 
 
 class Newcomer:
-    """Where the steps are typed."""
+    """The machine on which the newcomer types the steps: a clone, or a clean Debian."""
 
     def __init__(self, root: str | None = None) -> None:
         self.root = root
@@ -49,7 +50,7 @@ class Newcomer:
 
 
 class Terminal(Child):
-    """A program in a window of its own: what is typed into it, and what it says."""
+    """A program in a window of its own, with its input and output."""
 
     def __init__(self, title: str, command: list[str]) -> None:
         print(f"$ {title}", flush=True)
@@ -69,7 +70,7 @@ class Terminal(Child):
 
 
 def press(linkhut: Terminal, keys: str, line: str) -> None:
-    """LinkHut's keys are pressed by the lab, which speaks lines."""
+    """Presses keys of LinkHut. The lab presses them when it gets the line."""
     print(f"[LinkHut] {keys}", flush=True)
     linkhut.tell(line)
     linkhut.until('"ok": true', shown=False)
@@ -92,14 +93,14 @@ def ports(*words: str) -> str:
 
 
 def is_refused(newcomer: Newcomer) -> None:
-    """Beside a tactus that runs: it says so, and no other one comes to be."""
+    """Checks that a second start is refused with a message, and that no second tactus exists."""
     status, said = newcomer.run(f"{newcomer.tactus} session start hydrogen")
     demand("a second start says that one runs, and what to do", status != 0 and "send quit" in said)
     demand("there is one tactus", "tactus:click_1" in ports() and "tactus-01" not in ports())
 
 
 def loses_time(ear: Terminal) -> bool:
-    """Reads the other lines of tools/listen, and returns whether JACK lost cycles."""
+    """Reads the other lines of tools/listen. Returns whether JACK lost cycles."""
     said = [ear.next(90)]
     while said[-1] is not None and "Link peer" not in said[-1]:
         said.append(ear.next(90))
@@ -109,7 +110,8 @@ def loses_time(ear: Terminal) -> bool:
 
 
 def is_judged(ear: Terminal, summary: str) -> bool:
-    """Whether it was in time; False if it was not, and JACK lost cycles meanwhile."""
+    """Returns whether the sound was in time. False: it was not, and JACK lost cycles meanwhile, so nothing
+    can be judged."""
     (bpm,), (median,) = numbers(r"at ([0-9.]+) BPM", summary), numbers(r"([-+0-9.]+) ms from the", summary)
     has_lost_time = loses_time(ear)
     is_in_time = abs(bpm - TEMPO) < 0.05 and abs(median) < TOLERATED
@@ -126,7 +128,8 @@ def not_judged(what: str) -> None:
 
 
 def install(newcomer: Newcomer, package: str) -> None:
-    """The package and what it recommends, and a server; what belongs to the machine, and not to the newcomer, is mounted before."""
+    """Installs the package, the packages that it recommends, and a server. Mounts what belongs to the
+    machine beforehand."""
     root = newcomer.root
     for kind, place in (("-t proc proc", "/proc"), ("--rbind /dev", "/dev"), ("--rbind /sys", "/sys")):
         subprocess.run(["mount", *kind.split(), f"{root}{place}"], check=True)
@@ -144,7 +147,7 @@ def install(newcomer: Newcomer, package: str) -> None:
 
 
 def first_click(newcomer: Newcomer) -> Terminal:
-    """tactus, heard, in a terminal whose lines are read."""
+    """Starts tactus, connected to the speakers, in a terminal whose lines are read."""
     if not newcomer.root:
         tactus = Terminal("tools/run --click", newcomer.argv("tools/run --click"))
         tactus.until("timebase master")
@@ -172,7 +175,8 @@ def click_beside_linkhut(newcomer: Newcomer) -> tuple[Terminal, Terminal]:
 
 
 def page_on_a_phone(newcomer: Newcomer, linkhut: Terminal) -> None:
-    """What `o` and `w` in the view do; a browser in the lab opens the address that the code carries, with the size and touch of a phone."""
+    """Does what the keys `o` and `w` of the view do. A browser in the lab, with the size and the touch
+    screen of a phone, opens the address in the QR code."""
     newcomer.run(f"{newcomer.tactus} send web/open 1")
     _, said = newcomer.run(f"{newcomer.tactus} web")
     invitation = re.search(r"^Both +(\S+)$", said, re.MULTILINE)
@@ -200,7 +204,7 @@ def page_on_a_phone(newcomer: Newcomer, linkhut: Terminal) -> None:
 
 
 def is_on_the_bar(linkhut: Terminal) -> bool:
-    """Whether it was; False if JACK lost cycles."""
+    """Returns whether the start was on the bar. False: JACK lost cycles, so nothing can be judged."""
     ear = Terminal("tools/listen --for 14 --events Hydrogen:out_L", ["sh", "-c", """
       until jack_lsp | grep -q Hydrogen:out_L; do sleep 0.2; done
       exec tools/listen --for 14 --events Hydrogen:out_L"""])

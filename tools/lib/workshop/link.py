@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Link's packets by hand, for those who listen at its group or pretend to be somebody."""
+"""Link's packets, encoded and decoded by hand, for programs that listen to its group or pretend to be a
+peer."""
 
 import socket
 import struct
@@ -12,7 +13,8 @@ PING, PONG = 1, 2
 
 
 def ear(interface: str, only: bool = False) -> socket.socket:
-    """Hears the group. `only`: what comes by this interface, and not what comes by each that a program here has joined on."""
+    """A socket that receives the packets of Link's group. `only`: just the packets that come in at this
+    interface, and not those at other interfaces that programs here have joined."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if only:
@@ -33,7 +35,7 @@ def entry(key: bytes, body: bytes) -> bytes:
 
 
 def entries(packet: bytes) -> dict[bytes, bytes]:
-    """Of a packet of the group."""
+    """The entries of a packet of Link's group, by key."""
     place, found = 20, {}
     while place + 8 <= len(packet):
         key, size = packet[place:place + 4], struct.unpack_from(">I", packet, place + 4)[0]

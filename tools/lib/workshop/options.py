@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a command reads its words: argparse, with one line for a wrong word, and types that say their limits."""
+"""Command lines: argparse, with a one-line message for a wrong word, and types that name their limits."""
 
 import argparse
 import math
@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def within(low: float, high: float = math.inf, kind: Callable[[str], float] = int) -> Callable[[str], float]:
-    """The type of a number from `low` to `high`, which is finite."""
+    """The type of an option whose value is a finite number from `low` to `high`."""
     def read(text: str) -> float:
         try:
             value = kind(text)
@@ -33,7 +33,7 @@ def within(low: float, high: float = math.inf, kind: Callable[[str], float] = in
 
 
 def names(known: Sequence[str]) -> Callable[[str], list[str]]:
-    """The type of NAME,... of known names."""
+    """The type of an option whose value is a list NAME,... of known names."""
     def read(text: str) -> list[str]:
         found = text.split(",")
         for name in found:

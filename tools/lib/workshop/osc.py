@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""OSC packets, right and wrong; and a controller of tactus that can ask."""
+"""OSC packets, valid and invalid ones, and a controller of tactus that can ask for values."""
 
 import contextlib
 import socket
@@ -15,7 +15,7 @@ HOST = ("127.0.0.1", 20809)
 
 
 def message(address: str, tags: str | None = None, *values: Any) -> bytes:
-    """With tags for the values; `None` is as each of them is."""
+    """Encodes a message. `tags` has the type tags of the values; None: each value's own type."""
     builder = OscMessageBuilder(address)
     for tag, value in zip(tags if tags is not None else [None] * len(values), values):
         builder.add_arg(value, tag)
@@ -27,7 +27,7 @@ def bundle(packets: Sequence[bytes], timetag: int = 1) -> bytes:
 
 
 def messages(packet: bytes) -> Iterator[tuple[str, list[Any]]]:
-    """Address and arguments of each message in a packet of ours."""
+    """The address and the arguments of each message in one of our packets."""
     for each in OscPacket(packet).messages:
         yield each.message.address, each.message.params
 
@@ -42,7 +42,7 @@ def speaker() -> socket.socket:
 
 
 def came(sock: socket.socket) -> list[bytes]:
-    """What waits to be read, and is now."""
+    """Reads all datagrams that wait at the socket."""
     found = []
     with contextlib.suppress(OSError):
         while True:
@@ -62,7 +62,7 @@ class Controller:
         self.sock.sendto(message("/tactus/" + path, tags, *values), self.address)
 
     def ping(self) -> float | None:
-        """Milliseconds until this ping's own answer; None if none came in time."""
+        """The milliseconds until the answer to this ping; None: it did not come in time."""
         self.asked += 1
         self.sock.settimeout(self.timeout)
         packet = message("/tactus/ping", "i", self.asked)
@@ -77,7 +77,7 @@ class Controller:
             return None
 
     def told(self, seconds: float) -> Iterator[tuple[float, str, list[Any]]]:
-        """What is told in so long, each with the time at which it came."""
+        """The messages that arrive within this many seconds, each with its time of arrival."""
         end = time.perf_counter() + seconds
         while (rest := end - time.perf_counter()) > 0:
             self.sock.settimeout(rest)

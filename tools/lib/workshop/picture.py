@@ -56,14 +56,15 @@ class Terminal:
 
 
 def scene(program: str) -> tuple[str, bool]:
-    """The screen, and whether no cycle was lost: that belongs to the machine and not to the picture."""
-    peer = Peer("linkhut")  # first: anyone who joins JACK may cost the others a cycle
+    """Returns the screen, and whether no cycle was lost: a lost cycle shows the machine's load, which does
+    not belong in the picture."""
+    peer = Peer("linkhut")  # first, because a client that joins JACK may cost other clients a cycle
     terminal = Terminal([program, "--click", "--startstop", "--osc-listen=0.0.0.0"])
     terminal.see("Enabled", "JACK 48000 Hz")
     for line in ("enable on", "sync on", "wait peers 1", "tempo 126"):
         peer.ask(line)
     terminal.see("1 Link")
-    time.sleep(3)  # the news of that is news no more
+    time.sleep(3)  # by now the message about the peer is no longer highlighted
     subprocess.run(["jack_connect", "tactus:click_1", "system:playback_1"], check=True)
     terminal.tmux("send-keys", "Space")
     peer.ask("wait playing true")
@@ -76,7 +77,7 @@ def scene(program: str) -> tuple[str, bool]:
 
 
 def picture(screen: str) -> str:
-    """As SVG. Blocks become backgrounds, so that no font leaves gaps between them."""
+    """The screen as SVG. Blocks become backgrounds, so that no font leaves gaps between them."""
     from rich import console, terminal_theme, text
     colours = [COLOURS.get(number, FOREGROUND) for number in range(16)]
     recorder = console.Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the kernel says of processes: their share of the processors, their memory, what they did not read in time."""
+"""Figures about processes from the kernel: processor time, memory, and datagrams that they did not read in
+time."""
 
 import contextlib
 import os
@@ -7,11 +8,11 @@ import pathlib
 import time
 from collections.abc import Callable
 
-QUIET, PATIENCE = 0.06, 60.0  # of the machine in use by others, and how many seconds that is waited for
+QUIET, PATIENCE = 0.06, 60.0  # the share of the machine that other programs may use, and the seconds to wait for that
 
 
 def schedule(process: int | str, thread: int | str) -> tuple[int, int]:
-    """Nanoseconds that a thread ran, and that it could have run but had no core."""
+    """The nanoseconds for which a thread ran, and for which it could have run but had no core."""
     with open(f"/proc/{process}/task/{thread}/schedstat") as file:
         ran, waited, _ = file.read().split()
     return int(ran), int(waited)
@@ -27,7 +28,7 @@ def name(process: int, thread: str) -> str:
 
 
 def used(process: int) -> int:
-    """Nanoseconds, of all threads that live."""
+    """The nanoseconds for which all live threads of the process ran."""
     return sum(schedule(process, thread)[0] for thread in threads(process))
 
 
@@ -37,21 +38,22 @@ def switches(process: int) -> dict[str, int]:
 
 
 def percent(process: int, sleep: Callable[[], object]) -> float:
-    """Of one core, meanwhile."""
+    """The share of one core that the process uses during `sleep`, in percent."""
     before, began = used(process), time.monotonic()
     sleep()
     return (used(process) - before) / (time.monotonic() - began) / 1e7
 
 
 def busiest(process: int, work: Callable[[], object]) -> str:
-    """The thread that did most of it."""
+    """The thread that used the processor most during `work`."""
     before = {thread: schedule(process, thread)[0] for thread in threads(process)}
     work()
     return max(threads(process), key=lambda thread: schedule(process, thread)[0] - before.get(thread, 0))
 
 
 def status(process: int | str, field: str) -> int:
-    """A number of /proc's status; RssAnon: kilobytes of its own, what can leak."""
+    """A number from /proc's status file. RssAnon: the kilobytes of the process's own memory, which can
+    leak."""
     with open(f"/proc/{process}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(field + ":"))
 
@@ -63,7 +65,7 @@ def dropped(port: int, family: str = "udp") -> int:
 
 
 def in_use(seconds: float = 2.0) -> float:
-    """The part of all processors' time that is not idle."""
+    """The share of all processors' time that is not idle."""
     def read() -> tuple[int, int]:
         with open("/proc/stat") as file:
             values = [int(word) for word in file.readline().split()[1:9]]
@@ -76,7 +78,8 @@ def in_use(seconds: float = 2.0) -> float:
 
 
 def quiet() -> str:
-    """Waits until nobody else uses the machine, so that all that is compared finds it alike; what to say if they go on."""
+    """Waits until other programs leave the machine idle, so that all compared programs have the same
+    conditions. Returns a remark if they did not in time."""
     end = time.monotonic() + PATIENCE
     while (busy := in_use()) > QUIET and time.monotonic() < end:
         pass
@@ -84,7 +87,8 @@ def quiet() -> str:
 
 
 def server() -> int:
-    """jackd or PipeWire of this host: each host sees all processes, so it is found by where it is."""
+    """The process id of this host's jackd or PipeWire. Each host sees all processes, so the server is
+    recognised by its network namespace."""
     for entry in os.listdir("/proc"):
         with contextlib.suppress(OSError):  # no process, or one that has just ended
             name = pathlib.Path("/proc", entry, "comm").read_text().strip()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/documentation's judge of symbol graphs: each public symbol has documentation for users, each call says which threads may use it, and
-docs/linkkit.md names nothing that does not exist.
+"""Judges symbol graphs for tools/documentation: each public symbol has documentation for users, each call
+says which threads may use it, and docs/linkkit.md names only existing symbols.
 
 symbols.py GRAPHS PAGE MODULE...: GRAPHS has a folder for each module, PAGE is docs/linkkit.md."""
 
@@ -16,7 +16,7 @@ CALLS = ("swift.func", "swift.func.op", "swift.init", "swift.method", "swift.typ
 # The modules whose calls run on threads of their own, or on the audio thread.
 THREADED = ("Link", "LinkAudio")
 THREADS = re.compile(r"Thread-safe: (yes|no, [^.]+)\. Real-time-safe: (yes|no(, [^.]+)?)\.$")
-# A fact's section, a thread in brackets, a way through the files: users do not have these files.
+# Notes for maintainers, which users cannot follow: sections of facts, threads in brackets, where to start reading.
 NOTES = re.compile(r"\(facts: |\[(any|audio|control|network)\]|[Ss]tart reading|these files")
 # The types of the values in docs/linkkit.md.
 TYPES = {
@@ -45,7 +45,8 @@ def text(symbol: Symbol) -> str:
 
 
 def is_silent(symbol: Symbol, module: str, classes: list[list[str]]) -> bool:
-    """Whether a call, or a property of a class, does not say which threads may use it. What a protocol's documentation says counts not."""
+    """Whether a call, or a property of a class, does not say which threads may use it. Documentation that
+    is inherited from a protocol does not count."""
     kind = symbol["kind"]["identifier"]
     asked = kind in CALLS or (kind.endswith("property") and symbol["pathComponents"][:-1] in classes)
     if not asked or symbol["docComment"].get("module") != module:
@@ -72,7 +73,8 @@ def complaints(module: str, symbols: list[Symbol]) -> list[str]:
 
 
 def labels(call: str) -> list[str]:
-    """Those of `beat(at: t, quantum: q)` and of `beat(at:quantum:)`: at and quantum. An argument without a label has _."""
+    """The argument labels in `beat(at: t, quantum: q)` or `beat(at:quantum:)`: at and quantum. An argument
+    without a label has _."""
     inner = call.strip("()")
     if re.fullmatch(r"(\w+:)+", inner):
         return re.findall(r"\w+", inner)

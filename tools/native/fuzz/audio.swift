@@ -16,7 +16,7 @@ private let channels: [UInt64] = [0x7841_7854_616b_4530, 0x5567_5f2e_7a72_456b]
 private let gateway = GatewayID(rawValue: 1)
 private let sender = Endpoint(.v4(0x7f00_0001), port: 1000)
 
-/// A machine that knows and believes these peers, and subscribes to both channels.
+/// A session that knows these peers, has verified them, and subscribes to both of their channels.
 nonisolated(unsafe) private var session: LinkAudioSession = {
   var session = LinkAudioSession(
     secret: (1, 2), node: NodeID(rawValue: 1), session: NodeID(rawValue: peers[3]), at: .zero)

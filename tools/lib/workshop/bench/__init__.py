@@ -11,9 +11,10 @@ from .. import build
 from ..common import fail, write_json
 from ..options import Parser
 
-# An area is a module, with "_" for "-". Its doc string is its help; STAGE has the options of the lab in which it is measured (without
-# STAGE: in none, or measure() makes its labs); arguments(parser) adds its options; ready(options) builds what it needs before a lab
-# closes the network; measure(options) prints and returns figures, and whether what is claimed of them held.
+# An area is a module, with "_" for "-". Its doc string is its help. STAGE has the options of the lab in which the area
+# is measured; without STAGE there is no lab, or measure() makes its own. arguments(parser) adds options. ready(options)
+# builds what the area needs, before a lab closes the network. measure(options) prints and returns the figures, and
+# returns whether they confirm the claims.
 AREAS = {
     "audio": "what tactus and LinkHut play, judged against the reference Link library",
     "fuzz": "mutated packets, documents, MIDI, bars and beats into their readers, under libFuzzer and the address sanitizer",

@@ -23,14 +23,14 @@ def timed() -> dict[str, str]:
 
 
 class Times:
-    """Of the callbacks of a process, from now on or since it began."""
+    """The durations of a process's callbacks: since the process began, or from now on."""
 
     def __init__(self, process: int, from_now: bool = True) -> None:
         self.process, self.skip = process, 0
         self.skip = len(self.calls()) if from_now else 0
 
     def calls(self) -> Array:
-        """Of each call the nanoseconds that passed, and those of the processor."""
+        """For each call, the nanoseconds of real time and of processor time."""
         log = numpy.memmap(f"{TIMES}.{self.process}", "u4", "r")
         return log[2:2 + 2 * int(log[0])].reshape(-1, 2)[self.skip:]
 
@@ -47,10 +47,10 @@ def tactus(program: str, *options: str, environment: Mapping[str, str] | None = 
 
 
 def ear(*options: object) -> listening.Ear:
-    """What it hears is passed on as it is."""
+    """A listener whose messages are passed on unchanged."""
     return listening.Ear([str(option) for option in options], say)
 
 
 def middle(values: Sequence[float] | None, unit: str = "", width: int = 0, to: str = "...") -> str:
-    """The median, and from the least to the most."""
+    """The median, the least and the greatest value as text."""
     return f"{statistics.median(values):{width}.1f}{unit}({min(values):.1f}{to}{max(values):.1f})" if values else "-"

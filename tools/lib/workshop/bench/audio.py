@@ -19,7 +19,7 @@ def steady(bpm: float, seconds: float) -> Scene:
 
 
 def changes(seconds: float) -> Scene:
-    """A new tempo every few seconds, halfway between two beats: in the middle of the bar, of a loop, of a set."""
+    """A scene with a new tempo every few seconds, halfway between two beats and anywhere in the bar."""
     return {"name": "tempo-changes", "tempo": 120, "seconds": seconds, "changes": [140, 97.3, 187.3, 60.7, 120]}
 
 

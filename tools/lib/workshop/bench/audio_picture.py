@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("svg")
 from matplotlib import pyplot
 
-# Ours, theirs; text, grid: on light pages and on dark ones.
+# The colours on light pages, and the colours that replace them on dark pages.
 DARK = {"#1769c4": "#6db3ff", "#c2540a": "#ff9d52", "#333333": "#dddddd", "#bbbbbb": "#555555"}
 OURS, THEIRS, TEXT, GRID = DARK
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tactus", "font.family": "sans-serif", "font.size": 9.5, "text.color": TEXT,
@@ -32,7 +32,8 @@ def write(figure: Any, path: str) -> None:
 
 
 def draw(measured: dict[str, Any], path: str) -> None:
-    """Each edge's distance from the beat, around the median, which is the difference of two Link peers' measurements."""
+    """Draws the distance of each edge from the beat, less the median. The median is the difference between
+    the measurements of two Link peers."""
     series = {line["pulse"]: line for result in measured["results"] if result["scene"]["name"] == "pulse"
               for line in result["lines"] if line["type"] == "edges" and line["errors"]}
     widest = "; ".join(f"{name}: {len(series[key]['errors'])} edges, within {max(map(abs, series[key]['errors'])):.1f} us"

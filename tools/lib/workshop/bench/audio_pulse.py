@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pulses for a modular, with edges between two frames and at the nearest one, against the beat. Prints JSON lines.
+"""Pulses for modular gear, with edges between two frames and at the nearest frame, compared with the beat.
+Prints JSON lines.
 
-Two Link peers know a session's beat to some microseconds, each as it has measured it, and measure it anew every half minute. What
-they differ by is no pulse's doing: errors are those around the median of each stretch in which the listener's grid stayed."""
+Two Link peers know a session's beat to some microseconds, each by its own measurement, which is repeated
+every half minute. This difference is no error of the pulses. So errors are counted from the median of each
+stretch in which the listener's grid did not move."""
 
 import time
 from typing import Any
@@ -20,7 +22,7 @@ CLOSE = 2  # microseconds
 
 
 def pulse(scene: dict[str, Any]) -> bool:
-    """Whether the fine one is as close as that."""
+    """Plays the pulses. Returns whether the pulse with fine edges is within CLOSE."""
     ear = listening.Ear(["--tempo", "131", *(f"tactus:{name}" for name in OUTPUTS)], say)
     player = actors.tactus(scene["tactus"], *(f"--out={name}={what}" for name, what in OUTPUTS.items()))
     ear.wait_for_peers(1)

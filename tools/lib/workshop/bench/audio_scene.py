@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens inside of the lab: the programs are started, join one Link session, play; tools/listen judges them.
-Prints JSON lines."""
+"""A scene of tools/bench audio, inside its lab: the programs start, join one Link session and play, and
+tools/listen judges them. Prints JSON lines."""
 
 import collections
 import contextlib
@@ -22,7 +22,7 @@ from . import actors, audio_pulse
 
 Scene = dict[str, Any]
 PORTS = ("LinkHut:out_1", "tactus:click_1", "tactus:clock")
-# The control of a scene with stalls: a click of the listener's own, timed by the wake-ups of its own cycle.
+# The reference in a scene with stalls: a click that the listener plays itself, timed by the wake-ups of its own cycle.
 CONTROL = ("--exact", "0", "--clock", "wall")
 # A studio's own outputs: eight clocks with offsets of their own, six pulses, a reset and a run gate.
 STUDIO = ([f"--out=clock-{n}=clock offset={3 * n - 10} when=always" for n in range(8)]
@@ -33,8 +33,8 @@ STUDIO = ([f"--out=clock-{n}=clock offset={3 * n - 10} when=always" for n in ran
 @contextlib.contextmanager
 def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Mapping[str, str] | None = None
              ) -> Iterator[tuple[listening.Ear, dict[str, int]]]:
-    """The listener first: it founds the session, so the others measure its clock, never it theirs. Whom it hears, with the
-    number of each process."""
+    """Starts the listener first: it founds the session, so the other peers measure its clock. Yields the
+    listener and the process ids of the programs that it hears."""
     ear = actors.ear("--events", "--tempo", "131", *listens, *PORTS, *["exact:out"] * ("--exact" in listens))
     tactus = actors.tactus(scene["tactus"], "--click", f"--clock-when={clock}", environment=environment)
     hut = driver.Peer("linkhut", env=environment)
@@ -65,7 +65,8 @@ def beat(scene: Scene) -> None:
 
 
 def exact(scene: Scene) -> None:
-    """Once in the listener itself; once in another process, a Link peer that has to measure the session."""
+    """Plays the exact click twice: in the listener itself, and in another process that is a Link peer and
+    has to measure the session."""
     for offset in scene["offsets"]:
         for is_other in (False, True):
             ear = actors.ear("--events", "--tempo", "187.3", *([] if is_other else ["--exact", offset]), "exact:out")
@@ -94,7 +95,7 @@ def busy(scene: Scene) -> None:
 
 
 def stall(scene: Scene) -> None:
-    """Stop a process for 60 ms, again and again, at moments that have nothing to do with the beat."""
+    """Stops a process for 60 ms, again and again, at times that have no relation to the beat."""
     with ensemble(scene, *CONTROL) as (ear, running):
         ear.tell("tempo 187.3")
         time.sleep(2)
@@ -122,7 +123,8 @@ def clock(scene: Scene) -> None:
 
 
 def jack_midi_clock() -> None:
-    """Its grid is JACK transport's, so that is what it is judged by: a plain timebase master, from two frames."""
+    """Judges jack_midi_clock by JACK's transport, which it follows, beside a plain timebase master, from
+    two frames."""
     for bpm, frame in ((120, 0), (97, 100_001)):
         player = subprocess.Popen(["jack_midi_clock"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         ear = actors.ear("--events", "--timebase", bpm, "--song", bpm, "--latency", 0, "jack_midi_clock:mclk_out")
@@ -154,7 +156,7 @@ def callback(scene: Scene) -> None:
 
 
 def not_finished() -> dict[str, int]:
-    """Whom jackd found late, and how often."""
+    """The clients that jackd reported as late, and how often."""
     log = pathlib.Path(os.environ["LAB_DIR"], "jackd-1.log")
     text = log.read_text(errors="replace") if log.exists() else ""
     return collections.Counter(re.findall(r"client = (\S+).* was not finished", text))

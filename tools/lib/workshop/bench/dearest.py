@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Searches for the input that costs tactus most: an OSC datagram, a frame of the page's socket, a Link datagram. The area osc runs them."""
+"""Searches for the most expensive input for tactus: an OSC datagram, a frame of the page's socket, a Link
+datagram. The area osc of tools/bench runs these searches."""
 
 import json
 import os
@@ -27,7 +28,7 @@ CROWD, BATCH = 1000, 20
 
 
 def hears_osc(process: int) -> str:
-    """The thread that hears OSC. It also carries out what pages say."""
+    """The thread that receives OSC. It also carries out the messages of pages."""
     controller = osc.Controller()
     return processes.busiest(process, lambda: [controller.ping() for _ in range(300)])
 
@@ -37,7 +38,7 @@ def serves_page(process: int) -> str:
 
 
 class Search:
-    """A search for the UDP datagram that costs some threads most."""
+    """A search for the UDP datagram that costs the given threads most."""
 
     LONGEST = 65000
 
@@ -45,11 +46,12 @@ class Search:
         self.process, self.tasks, self.dice, self.sock = process, tasks, random.Random(seed), osc.speaker()
 
     def seconds(self) -> float:
-        """The time that the kernel says the threads ran."""
+        """How long the threads ran so far, by the kernel's account."""
         return sum(processes.schedule(self.process, task)[0] for task in self.tasks) / 1e9
 
     def cost(self, packet: list[bytes], rounds: int, pause: float = 0.02) -> float:
-        """Milliseconds that the threads ran for it: the median, because other work on the machine only adds."""
+        """The milliseconds for which the threads ran because of the packet. This is the median of several
+        rounds, because other work on the machine can only add to the time."""
         costs = []
         for _ in range(rounds):
             start = self.seconds()
@@ -63,7 +65,7 @@ class Search:
         self.sock.sendto(osc.bundle(packet), osc.HOST)
 
     def read(self) -> None:
-        """Takes the answers, so that the next packet meets empty queues."""
+        """Reads the answers, so that the next packet meets empty queues."""
         osc.came(self.sock)
 
     def one(self) -> bytes:
@@ -91,8 +93,9 @@ class Search:
         return packet[:256]
 
     def by_message(self, packet: list[bytes]) -> dict[str, float]:
-        """The three messages that cost most for what they are charged: a packet that spends all it may on one kind of message, of
-        those that are known and those in this packet. Beyond what is obeyed the rest costs nothing; so some lengths are tried."""
+        """The three messages with the highest cost when a packet is filled with one kind of message. The
+        kinds are all known messages and those in this packet. Messages beyond the packet's allowance cost
+        nothing, so several lengths are tried."""
         kinds = {address(one): one for one in [*(osc.message("/tactus/" + path) for path in PATHS), *packet]}
         costs = {name: round(max(self.cost([one] * count, 5) for count in (20, 60, 110)), 3) for name, one in kinds.items()}
         return dict(sorted(costs.items(), key=lambda pair: -pair[1])[:3])
@@ -118,7 +121,8 @@ def address(message: bytes) -> str:
 
 
 class PageSearch(Search):
-    """A search for the frame of the page's socket that costs most: one OSC packet, or lines of JSON with the same messages."""
+    """A search for the most expensive frame of the page's socket: one OSC packet, or lines of JSON with the
+    same messages."""
 
     LONGEST = 16000
     ROOM = 16384  # a longer frame ends the socket
@@ -160,7 +164,8 @@ class PageSearch(Search):
 
 
 class LinkSearch(Search):
-    """A search for the kind of Link datagram that costs all threads but the audio thread most, among a thousand invented peers."""
+    """A search for the kind of Link datagram that costs most, among a thousand invented peers. The audio
+    thread is left out."""
 
     def __init__(self, process: int, seed: int) -> None:
         # All threads but the audio thread, which runs in each period anyway.

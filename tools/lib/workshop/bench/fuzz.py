@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Feeds 10,000,000 mutated packets (--quick: 200,000; --runs: as many as you say) to LinkWire's decoders, and to a
-LinkSession as if they came from the network, under libFuzzer and the address sanitizer. Starts from real captured
-packets. Fails on a crash, an over-read, or a packet that is another one after being written and read again; the
-packet is then in a file that libFuzzer names, and the seed repeats the run. With audio the same for Link Audio's messages and a
-LinkAudioSession that believes their senders. With far series of datagrams of a far wire (1,000,000): into FarLink with a cipher that
-seals nothing, so that what somebody with the key could send is reached, and from there into a session. With json5 the same for the reader of
-the configuration: as many documents, starting from one with all that the language has; with web for what browsers send: a line
-of a socket, a request's head, a code. With midi for what comes in
-at the port "control" (1,000,000 streams: the map of keys and knobs, the clock that leads, the audio cycle), with bbt for
-the bars and beats that other JACK clients show and ask for (1,000,000 series, through the audio cycle)."""
+"""Feeds 10,000,000 mutated packets (with --quick 200,000, with --runs a number of your choice) to
+LinkWire's decoders, and to a LinkSession as if they came from the network, with libFuzzer and the address
+sanitizer. Starts from captured packets of real peers. Fails on a crash, an over-read, or a packet that
+changes when it is written and read again. The packet is then in a file that libFuzzer names, and the seed
+repeats the run.
+
+The harnesses:
+    audio   Link Audio's messages, and a LinkAudioSession that believes their senders
+    far     series of datagrams of a far wire (1,000,000), for FarLink and a session behind it. The cipher seals
+            nothing, so that the fuzzer reaches the code that only senders with the key can reach
+    json5   documents for the reader of the configuration, starting from one that uses the whole language
+    web     data from browsers: a line of a socket, a request's head, a code
+    midi    input at the port "control" (1,000,000 streams), for the map of keys and knobs, the clock that leads,
+            and the audio cycle
+    bbt     bars and beats that other JACK clients show and request (1,000,000 series), through the audio cycle"""
 
 import lzma
 import os
@@ -27,15 +32,15 @@ from ..options import Parser, within
 
 HARNESS = os.path.join(build.NATIVE, "fuzz")
 SANITIZE = "-sanitize=address,fuzzer"
-SYSTEM = ["-I", f"{ROOT}/Sources/C"]  # the C libraries of modules, as Swift sees them
+SYSTEM = ["-I", f"{ROOT}/Sources/C"]  # the C modules that Swift imports
 
 
 class Subject(NamedTuple):
     modules: list[str]
-    harness: list[str]  # of tools/native/fuzz, or a file of Sources
+    harness: list[str]  # files of tools/native/fuzz, or of Sources
     things: str
     longest: int
-    runs: int  # as many as six to ten minutes allow: a series is played through a hundred cycles
+    runs: int  # enough for six to ten minutes: each series is played through a hundred cycles
     quick_runs: int
 
 
@@ -50,17 +55,19 @@ SUBJECTS = {
     "midi": Subject(["LinkBeatMath", "TactusChoices", "TactusSync", "TactusMIDI"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
     "bbt": Subject(["LinkBeatMath", "TactusChoices", "TactusSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
 }
-CHOICES = b"\1" * 16  # what a stage is set to
-SEAL = bytes(16)  # of the harness's cipher
+CHOICES = b"\1" * 16  # the bytes that choose a stage's settings
+SEAL = bytes(16)  # the seal of the harness's cipher
 
 
 def series(*datagrams: bytes) -> bytes:
-    """As the harness of far wires reads them: odd, so that they find their way."""
+    """The datagrams in the form that the harness of far wires reads. The odd number makes them all pass to
+    the same room."""
     return b"".join(struct.pack(">HB", len(each), 9) + each for each in datagrams)
 
 
 def far_wire(packets: list[bytes]) -> bytes:
-    """A hello, the word that proves it, a keep-alive that tells an address, and Link's own datagrams."""
+    """A series of datagrams: a hello, its confirmation, a keep-alive with an address, and Link's own
+    datagrams."""
     hello = b"\1" + bytes(range(32)) + b"caller!!" + b"\0\0\0\7" + bytes(20) + SEAL
     plain = [b"\0", b"\0\xcb\0\x71\7\x12\x34", *(bytes([2 if each[:8] == b"_link_v\1" else 1]) + each for each in packets), b"\3"]
     return series(hello, *(b"\3\0\0\0\0" + struct.pack(">Q", number + 1) + each + SEAL for number, each in enumerate(plain)))
@@ -90,7 +97,7 @@ OF_A_KIND = 200
 
 
 def captured(name: str) -> list[bytes]:
-    """The packets of captures of real peers; of thousands that are alike, some."""
+    """The packets in captures of real peers. Of thousands of similar packets, only some are taken."""
     seen = dict[tuple[bytes, int], set[bytes]]()
     for capture in CAPTURES[name]:
         data = pathlib.Path(ROOT, "Tests", "captures", capture).read_bytes()
@@ -118,7 +125,7 @@ def compiled(subject: Subject, work: str) -> str:
     sources = {module: build.swift_files(module) for module in subject.modules}
     sources["Fuzz"] = [os.path.join(HARNESS, f"{name}.swift") for name in subject.harness]
     objects = [build.swift_module(name, files, work, SANITIZE, *SYSTEM) for name, files in sources.items()]
-    # Captured, because the linker warns of a hundred symbols of the sanitizer.
+    # Hide the linker's output, because it warns of a hundred symbols of the sanitizer.
     linked = subprocess.run(["swiftc", SANITIZE, *objects, "-o", f"{work}/fuzz"], check=False, capture_output=True, text=True)
     if linked.returncode != 0:
         fail("bench fuzz", f"the harness does not link\n{linked.stderr}", 1)

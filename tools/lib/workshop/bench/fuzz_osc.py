@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Mutated packets from a seed, through the real socket of tactus: built with the address sanitizer; then a fifth as many through the
-release build, whose memory is its own.
+"""Sends mutated packets from a seed to the real socket of tactus: first of a build with the address
+sanitizer; then a fifth as many to the release build, because only its memory is its own.
 
-    counted  so many packets, each of which tactus reads: after every 150 a ping, and the next packets only after its answer. How long
-             the answers take, and whether memory grows
-    fast     as many as one sender can send for some seconds, and pings beside them to the socket at ::1, each of which must be answered
+    counted  a given number of packets, all of which tactus reads: after every 150 packets comes a ping, and the next
+             packets wait for its answer. Shows how long the answers take, and whether memory grows
+    fast     as many packets as one sender can send for some seconds, with pings beside them to the socket at ::1,
+             each of which must be answered
 
-"with_a_core" leaves out the time in which the pinging process or tactus's thread could run but had no core (schedstat). Ends with 1 if
-a claim fails."""
+"with_a_core" leaves out the time in which the pinging process or tactus's thread could run but had no core
+(schedstat). The exit status is 1 if a claim fails."""
 
 import os
 import random
@@ -59,7 +60,7 @@ def mutated(dice: random.Random, addresses: list[str]) -> bytes:
 
 
 class Flood(Attack):
-    """Mutated packets from many ports: as fast as one sender can, or so many."""
+    """Sends mutated packets from many ports: a given number, or as many as one sender can."""
 
     def __init__(self, program: str, seed: int) -> None:
         super().__init__()
@@ -70,7 +71,7 @@ class Flood(Attack):
         self.fill()
 
     def fill(self) -> None:
-        """Makes new packets, none of which ends the program."""
+        """Makes new packets. Packets that would end the program are left out."""
         fresh = (mutated(self.dice, self.addresses) for _ in range(4000))
         self.packets = [packet for packet in fresh if b"quit" not in packet]
         for source in self.sources:
@@ -92,7 +93,7 @@ class Flood(Attack):
 
 
 class Pinger(Controller):
-    """Pings, with and without the time for which a thread waited for a core."""
+    """Sends pings, and measures each with and without the time for which a thread waited for a core."""
 
     def __init__(self, process: int, thread: str, address: tuple[str, int] = HOST) -> None:
         super().__init__(address=address)
@@ -146,13 +147,13 @@ def fast(process: int, thread: str, flood: Flood, seconds: float) -> Figures:
 
 
 def flooded(path: str, packets: int, seconds: float, seed: int) -> tuple[Figures, str]:
-    """The figures, and what the program, the sanitizer or the runtime said."""
+    """Returns the figures, and the output of the program, the sanitizer or the runtime."""
     with tempfile.TemporaryFile("w+") as errors:
         tactus = driver.Program([path], marks=("OSC: ",), errors=errors.fileno())
         tactus.wait_for("OSC: ")
         flood = Flood(path, seed)
         thread = processes.busiest(tactus.pid, flood.warm)
-        Controller(30).ping()  # once those are read
+        Controller(30).ping()  # answered when tactus has read all earlier packets
         figures = {"counted": counted(tactus.pid, thread, flood, packets)}
         if seconds and tactus.process.poll() is None:
             figures["fast"] = fast(tactus.pid, thread, flood, seconds)

@@ -33,7 +33,8 @@ def scenes(quick: bool) -> list[Line]:
 
 
 def scenes_on(suite: str, quick: bool) -> list[Line]:
-    """Eight starts of each kind, so that a median and a range say something; with `quick` two."""
+    """The scenes with eight starts of each kind, enough for a median and a range; with `quick`, two
+    starts."""
     return [scene("start", f"starts on {suite}'s {server}, {period} frames", root=suite, period=period, pipewire=server == "PipeWire",
                   slowed=False, tempos=[120], quantums=[4], rounds=1 if quick else 4)
             for server in ("PipeWire", "jackd") for period in (256, 1024)]

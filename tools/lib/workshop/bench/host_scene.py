@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One scene of tools/bench host, inside of its lab; prints JSON lines."""
+"""One scene of tools/bench host, inside its lab. Prints JSON lines."""
 
 import json
 import math
@@ -17,12 +17,13 @@ Scene = dict[str, Any]
 
 
 def ear(*ports: object, quantum: int = 4) -> listening.Ear:
-    """The listener first: it founds the session, so the others measure its clock, never it theirs."""
+    """The listener, which starts first: it founds the session, so the other peers measure its clock."""
     return actors.ear("--tempo", "131", "--quantum", quantum, *ports)
 
 
 def bbt(scene: Scene) -> None:
-    """Bar, beat and tick as shown, for tactus and for the naive bridge, one after the other."""
+    """Measures the bar, beat and tick on JACK's transport, first as tactus shows them, then as the naive
+    bridge does."""
     for who in ("tactus", "naive"):
         # The naive bridge has no audio output; any port that feeds the hardware shows the hardware's latency.
         judge = ear("tactus:click_1") if who == "tactus" else ear("exact:out", "--exact", "0")
@@ -49,14 +50,14 @@ def look(judge: listening.Ear) -> Message:
 
 
 def wait_for(judge: listening.Ear, state: int, seconds: float) -> None:
-    """Until JACK's transport is stopped (0) or rolls (1)."""
+    """Waits until JACK's transport is stopped (0) or rolls (1)."""
     deadline = time.monotonic() + seconds
     while look(judge)["state"] != state and time.monotonic() < deadline:
         pass
 
 
 def press(judge: listening.Ear, is_slowed: bool, tempo: float, quantum: int, starter: str, turn: int) -> None:
-    """Locates to a whole beat of the song whose turn in the session's quantum is soon, and starts there."""
+    """Locates to a whole beat of the song that the session's quantum reaches soon, and starts there."""
     ahead = (0.9 if is_slowed else 0.3) + 0.071 * turn
     beat = math.ceil(look(judge)["beat"] + ahead * tempo / 60)
     micros = round(60e6 / tempo)
@@ -69,8 +70,8 @@ def press(judge: listening.Ear, is_slowed: bool, tempo: float, quantum: int, sta
 
 
 def move_beat(judge: listening.Ear, tempo: float) -> None:
-    """Moves the session's beat to another part of a frame. Where a beat is a whole number of frames, as at 120 BPM, all starts
-    would otherwise be equally far off, and their median would be one draw of the rounding to a frame."""
+    """Moves the session's beat to another part of a frame. If a beat is a whole number of frames, as at 120
+    BPM, all starts would otherwise have the same rounding error, and their median would say little."""
     judge.tell(f"tempo {tempo + 11:g}")
     time.sleep(0.1)
     judge.tell(f"tempo {tempo:g}")
@@ -78,7 +79,8 @@ def move_beat(judge: listening.Ear, tempo: float) -> None:
 
 
 def start(scene: Scene) -> None:
-    """Starts from a whole number of beats into the song, as a DAW that counts frames hears them."""
+    """Starts from a whole number of beats into the song, and judges it as a DAW that counts frames hears
+    it."""
     slow = driver.Peer("jack") if scene["slowed"] else None
     if slow:
         slow.ask("slow 200")

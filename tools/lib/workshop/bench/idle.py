@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Wake-ups, processor and memory of tactus (click off) and of Ableton's LinkHut while both idle in one session, on one JACK server
-of 256 frames: each in a terminal; then tactus without a terminal, as a service runs it, beside LinkHut again. A wake-up is the
-kernel's count of a thread that waited and went on, in all threads but the one that JACK calls in each cycle. TACTUS_PROGRAM names
-another program to measure. A minute."""
+"""Measures wake-ups, processor time and memory of tactus (click off) and of Ableton's LinkHut. Both idle in
+one session, on one JACK server of 256 frames: first each in a terminal, then tactus without a terminal, as
+a service runs it, beside LinkHut. A wake-up is the kernel's count of a thread that waited and continued, in
+all threads except the one that JACK calls in each cycle. TACTUS_PROGRAM names another program to measure.
+Takes a minute."""
 
 import contextlib
 import os
@@ -24,7 +25,8 @@ CYCLES = 48_000 / 256  # a second
 
 
 class Program:
-    """A program in a terminal. LinkHut needs a key to enable Link: that key waits in the terminal before the program starts."""
+    """A program in a terminal. LinkHut enables Link only when a key is pressed, so that key waits in the
+    terminal before the program starts."""
 
     def __init__(self, command: list[str], keys: bytes, home: str) -> None:
         self.command, self.keys, self.environment = command, keys, dict(driver.without_choices(home), TERM="xterm")
@@ -38,7 +40,7 @@ class Program:
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self) -> None:
-        """A full terminal would hold the program up."""
+        """Empties the terminal, because a full terminal would block the program."""
         with contextlib.suppress(OSError):
             while os.read(self.terminal, 65536):
                 pass
@@ -65,7 +67,7 @@ def memory(process: int) -> dict[str, int]:
 
 
 def rest(programs: list[Program], seconds: float) -> list[Figures]:
-    """The figures of programs that idle beside each other."""
+    """The figures of programs that idle side by side."""
     for program in programs:
         program.start()
     time.sleep(4)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The library beside the reference library (Debian's ableton-link-dev), in turn, in one process on a private network:
-the time that an audio callback needs to capture the session and ask for a beat, and what it allocates and locks. The program is a package of its own that uses the product
-Link, as anybody's would. Fails if the audio path allocates or locks."""
+"""Compares our library with the reference library (Debian's ableton-link-dev), in turns, in one process on
+a private network: the time in which an audio callback captures the session and asks for a beat, and its
+allocations and locks. The program is a package of its own that uses the product Link as any other package
+would. Fails if the audio path allocates or locks."""
 
 import json
 import os

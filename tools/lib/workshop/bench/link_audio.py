@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Channels of sound from one machine to another, over a virtual wire.
 
-    joins     how long it takes from taking a channel to its sound, in milliseconds, with the default delay, and that delay
-    jack      through tactus and JACK: tactus's click through a sent and a received channel, one beat late, at equal rates and
-              sent at 44.1 kHz: against the beat, by a fine pulse of the tactus over there; how many of them are beyond a frame; and
-              against its own clicks, where two roundings to whole frames are in it. And the default delay there
-    cost      of tactus with stereo channels that play clicks in each direction: processor in % of a core, resident memory
-    silent    the same of tactus with ports for stereo channels that have never sounded and have no cable
+    joins     the time from the choice of a channel to its sound, in milliseconds, with the default delay, and that
+              delay
+    jack      through tactus and JACK: tactus's click through a sent and a received channel, one beat late, at equal
+              sample rates and sent at 44.1 kHz. Compared with the beat, by a fine pulse of the receiving tactus:
+              how many clicks are off by more than a frame. Compared with its own clicks, which includes two roundings
+              to whole frames. And the default delay there
+    cost      of tactus with stereo channels that play clicks in each direction: processor in % of a core, resident
+              memory
+    silent    the same for tactus with ports for stereo channels that have never sounded and have no cable
 
-It ends with 1 if a click's median is off by more than a frame, or a join takes more than 0.6 s."""
+The exit status is 1 if a click's median is off by more than a frame, or a join takes more than 0.6 s."""
 
 import contextlib
 import json
@@ -35,7 +38,8 @@ Environment = Mapping[str, str]
 
 @contextlib.contextmanager
 def peers() -> Iterator[driver.Peer]:
-    """Two peers of ours, each with an ideal sound card, on hosts of their own: the first sends; the second, which is yielded, has an ear."""
+    """Two peers with ideal sound cards, each on a host of its own. The first one sends. Yields the second
+    one, which listens."""
     found = [driver.Peer([build.product("link-peer")], host) for host in (1, 2)]
     for number, peer in enumerate(found):
         peer.ask("enable on")
@@ -62,7 +66,7 @@ def joins(rounds: int) -> Figures:
 
 @contextlib.contextmanager
 def machine(host: int, home: str, *options: str, environment: Environment | None = None) -> Iterator[int]:
-    """tactus on a host; its process."""
+    """Runs tactus on a host. Yields its process id."""
     said = os.path.join(home, f"said-{host}")
     command = f'echo $$ > "$0" && exec "$@" > {said}.out 2>&1'
     process = subprocess.Popen([LAB, "on", str(host), "env", *(f"{name}={value}" for name, value in (environment or {}).items()),
@@ -75,7 +79,7 @@ def machine(host: int, home: str, *options: str, environment: Environment | None
 
 @contextlib.contextmanager
 def server(host: int, rate: int) -> Iterator[Environment]:
-    """Another JACK server beside the lab's, with real-time scheduling if that has it."""
+    """Runs another JACK server beside the lab's, with real-time scheduling if the lab's server has it."""
     scheduling = ["--realtime", "--realtime-priority", "10"] if may_run_realtime() else ["--no-realtime"]
     name = f"at-{rate}"
     running = subprocess.Popen([LAB, "on", str(host), "jackd", *scheduling, "--name", name, "-d", "dummy", "--rate", str(rate),
@@ -115,7 +119,7 @@ def spent(here: int, seconds: float) -> Figures:
 
 
 def cost(count: int, seconds: float, home: str) -> Figures:
-    """Of two machines that send each other this many channels, the first."""
+    """The cost of the first of two machines that send each other this many channels."""
     sends = ["--link-audio", "--click", *(f"--send=C{number}=tactus:click_1" for number in range(count)), "--receive=*/*"] if count else []
     with machine(1, home, *sends) as here, machine(2, home, *sends):
         time.sleep(6)
@@ -123,7 +127,7 @@ def cost(count: int, seconds: float, home: str) -> Figures:
 
 
 def silent(count: int, seconds: float, home: str) -> Figures:
-    """Of a machine that has ports for this many channels, without cables and silent."""
+    """The cost of a machine with ports for this many silent channels that have no cables."""
     with machine(1, home, "--link-audio", "--receive=*/*") as here, \
             machine(2, home, "--link-audio", *(f"--send=C{number}" for number in range(count))):
         time.sleep(6 + count / 4)  # two channels at a time are listened to for half a second each

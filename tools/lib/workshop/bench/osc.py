@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the control surface costs, at rest and under attack, on the real program in a lab. (ControllerTests measure how soon it acts.)
+"""The cost of the control surface, at rest and under attack, on the real program in a lab. (ControllerTests
+measure how soon it acts.)
 
     dispatch   round trip of a ping on an idle surface
     feedback   processor time with 16 subscribers to every group, against the same program with none
-    dearest    the packet that costs the surface's thread most, of those that a search finds: it changes a packet, keeps what made
-               it dearer, and begins anew when nothing does. What the kernel says that the thread ran (schedstat). And the dearest packets of one
-               kind of message, each as long as it may be: which message costs most for what it is charged
+    dearest    the packet that costs the surface's thread most, found by a search that changes a packet, keeps each
+               change that raises the cost, and starts over when no change does. The cost is the kernel's account of
+               the thread's time (schedstat). Also the costliest packets of one kind of message, each as long as
+               allowed: they show which message costs most for its charge
     page       the frame of the page's socket that costs the surface's thread most, found in the same way
     web        the frame that costs the page's own thread most
-    link       the kind of Link datagram that costs all threads but the audio thread most, among a thousand invented peers
+    link       the kind of Link datagram that costs all threads but the audio thread most, among a thousand
+               invented peers
     flood      the dearest packet 4000 times a second: pings beside it, and the thread's share of a core
-    trees      eight HTTP clients that ask for the whole tree 300 times in a row, again and again: the same
-    end        SIGTERM while both go on: seconds until the program has ended"""
+    trees      eight HTTP clients that each request the whole tree 300 times in a row, again and again: the same
+    end        SIGTERM during both attacks: seconds until the program has ended"""
 
 import time
 from statistics import median
@@ -54,7 +57,7 @@ def feedback(process: int, seconds: float) -> Figures:
 
 
 def under(attack: Attack, search: dearest.Search, seconds: float) -> Figures:
-    """Pings while it goes on, and how much of a core the surface's thread has of it."""
+    """Pings tactus during the attack, and measures the share of a core that the surface's thread uses."""
     controller = Controller()
     attack.start()
     time.sleep(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scenes are played, and what was found becomes words and figures."""
+"""Plays scenes, and turns their results into words and figures."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ Line = dict[str, Any]
 
 
 def play(scenes: list[Line], module: str, options: Any, shown: Callable[[Line], str]) -> tuple[dict[str, Any], bool]:
-    """Each in a lab of its own; all figures, and whether all went well."""
+    """Plays each scene in a lab of its own. Returns all figures, and whether all scenes succeeded."""
     results = []
     for scene in scenes:
         others = "" if options.quick else processes.quiet()

@@ -32,13 +32,14 @@ class Host:
             kernel.setns(self.mounts)  # also moves to the root directory
 
     def publish(self) -> None:
-        """What a program needs to know to live on this host (native/at.c)."""
+        """Writes the file with which native/at.c starts programs on this host."""
         mine = [f"{key}={value}" for key, value in self.environment.items() if os.environ.get(key) != value]
         place = f"{-1 if self.net is None else self.net} {self.mounts}"
         pathlib.Path(SHARED, f"host-{self.number}").write_text("".join(f"{text}\0" for text in [place, *mine]))
 
     def spawn(self, command: list[str], environment: Environment | None = None, log: str | None = None) -> int:
-        """A process of this host; its id. Started in the caller's directory, all signals at their defaults."""
+        """Starts a process on this host, in the caller's directory and with default signals. Returns its
+        id."""
         self.publish()
         streams = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                    (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
@@ -53,7 +54,7 @@ def own_spaces() -> list[int]:
 
 @contextlib.contextmanager
 def elsewhere(enter: Callable[[], object]) -> Iterator[None]:
-    """This process in the namespaces that it enters so, and back again."""
+    """Moves this process into other namespaces by `enter`, and back again at the end."""
     here, home = os.getcwd(), own_spaces()
     try:
         enter()
@@ -72,7 +73,8 @@ def ip(script: str) -> None:
 
 
 def fresh_shm() -> None:
-    """A private /dev/shm (JACK's registry and sockets live there) that still shows the lab's shared directory."""
+    """Mounts a private /dev/shm, where JACK keeps its registry and sockets. The lab's shared directory
+    stays visible in it."""
     shared = os.open(SHARED, os.O_RDONLY)
     kernel.mount_tmpfs("/dev/shm")
     os.mkdir(SHARED)
@@ -81,7 +83,8 @@ def fresh_shm() -> None:
 
 
 def loopback(has_multicast: bool) -> None:
-    """Multicast on loopback is what lets two programs on one host find each other through 127.0.0.1."""
+    """Sets up loopback. Only with multicast on loopback can two programs on one host find each other
+    through 127.0.0.1."""
     lines = ["link set lo multicast on", "link set lo up"]
     if has_multicast:
         lines += [f"route add {MULTICAST4} dev lo"] + [f"route add multicast {MULTICAST6} dev lo table local"] * HAS_IPV6
@@ -90,11 +93,11 @@ def loopback(has_multicast: bool) -> None:
 
 def sysctl(name: str, value: int) -> None:
     with contextlib.suppress(OSError), open("/proc/sys/net/ipv6/conf/default/" + name, "w") as file:
-        file.write(str(value))  # but for a kernel without IPv6
+        file.write(str(value))  # ignored on a kernel without IPv6
 
 
 def build(options: Namespace, environment: Environment, wire_program: str | None) -> list[Host]:
-    """All hosts, and the wire between them."""
+    """Makes all hosts, and the wire between them."""
     environment["XDG_RUNTIME_DIR"] = RUNTIME
     # The programs store their state in the lab, and it vanishes with the lab.
     environment["XDG_CONFIG_HOME"], environment["XDG_STATE_HOME"] = "/dev/shm/config", "/dev/shm/state"
@@ -117,7 +120,7 @@ def build(options: Namespace, environment: Environment, wire_program: str | None
 
 
 def make(number: int, options: Namespace, environment: Environment) -> Host:
-    """Host NUMBER: namespaces that only we hold, by descriptors."""
+    """Makes the host with this number. Its namespaces exist only as descriptors that we hold."""
     with elsewhere(lambda: kernel.unshare(kernel.NEWNET | kernel.NEWNS)):
         fresh_shm()
         os.mkdir(RUNTIME, 0o700)
@@ -135,7 +138,8 @@ def digits(interface: str) -> int:
 
 
 def plug(host: Host, interface: str, address: str, multicast: str | None = None) -> None:
-    """A cable from HOST's new interface to a new port of the wire. Runs in the wire's network (process 1's)."""
+    """Adds a cable from a new interface of the host to a new port of the wire. Runs in the wire's network,
+    which is process 1's."""
     port = f"p{host.number}-{interface}"[:15]
     ip(f"link add name {port} type veth peer name {interface} netns /proc/{os.getpid()}/fd/{host.net}\n"
        f"link set {port} up\n")
@@ -154,7 +158,7 @@ def plug(host: Host, interface: str, address: str, multicast: str | None = None)
 # Commands that run inside a lab.
 
 def find(word: str, needs_wire_for: str) -> Host:
-    """Host number WORD of the lab around us; its namespaces are held by process 1."""
+    """The host of the surrounding lab that WORD names. Process 1 holds its namespaces."""
     shared = os.environ["LAB_DIR"]
     known = sorted(name[5:] for name in os.listdir(shared) if name.startswith("host-"))
     if word not in known:
@@ -173,7 +177,8 @@ def run_on(words: list[str]) -> None:
 
 
 def run_at(words: list[str]) -> None:
-    """From outside, by the process id of a running lab: one more process in it. It dies with us, and with the lab."""
+    """Starts a process in a running lab, from outside, by the lab's process id. The process ends with us
+    and with the lab."""
     if len(words) < 2 or not words[0].isdigit():
         fail("usage: tools/lab at PID [on K] COMMAND...; PID is that of a running tools/lab", 2)
     host, command = (words[2], words[3:]) if words[1] == "on" and len(words) > 3 else ("1", words[1:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The few Linux calls that Python 3.11 does not have; and how the lab says that it failed."""
+"""The few Linux calls that Python 3.11 lacks, and the lab's error message."""
 
 import contextlib
 import ctypes
@@ -36,7 +36,7 @@ def unshare(flags: int) -> None:
 
 
 def enter(path: str) -> None:
-    """The namespace that this file is."""
+    """Enters the namespace that the file at `path` stands for."""
     setns(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
 
 
@@ -70,12 +70,12 @@ def bind(source: str, target: str) -> None:
 
 
 def overlay(below: str, above: str, work: str, target: str) -> None:
-    """What is written at the target lies in `above`."""
+    """Mounts an overlay: files that are written at the target go into `above`."""
     _mount("lab", target, "overlay", 0, f"lowerdir={below},upperdir={above},workdir={work}")
 
 
 def change_root(path: str) -> None:
-    """Makes this mount the root of the mount namespace; the old root is gone from there."""
+    """Makes this mount the root of the mount namespace, and removes the old root from it."""
     os.chdir(path)
     _check(_libc.pivot_root(b".", b"."), "pivot_root")  # the old root now lies on the new one
     _check(_libc.umount2(b".", _MNT_DETACH), "umount")
@@ -83,7 +83,8 @@ def change_root(path: str) -> None:
 
 
 def no_offload(interface: str) -> None:
-    """Let this interface write whole checksums and no super-frames: the wire forwards frames as they are."""
+    """Makes the interface write complete checksums and no merged frames, because the wire forwards frames
+    unchanged."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for feature in (0x17, 0x15, 0x1F, 0x24, 0x2C):  # ETHTOOL_STXCSUM, SRXCSUM, STSO, SGSO, SGRO
             value = ctypes.create_string_buffer(struct.pack("II", feature, 0))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the lab needs from the machine: Debian packages, built helpers, a Python environment with the reference library
-(tools/.venv). All is made at first use, outside of the namespaces: inside there is no way to the network any more."""
+"""Installs what the lab needs on the machine: Debian packages, compiled helpers, and a Python environment
+with the reference library (tools/.venv). All of it is made at first use, outside of the namespaces, because
+there is no network inside."""
 
 import glob
 import importlib
@@ -23,14 +24,15 @@ PEERS = ("linkhut", "reference", "aalink", "jack", "drums", "looper", "controlle
 
 
 def programs(wanted: list[tuple[str, str]]) -> None:
-    """Pairs of a program and the package that has it. dpkg is asked only if one is missing."""
+    """Installs the missing ones of these programs. Each is a pair of a program and its package. dpkg is
+    asked only if a program is missing."""
     missing = [package for program, package in wanted if not shutil.which(program)]
     if missing:
         shell("need_packages", *missing)
 
 
 def needed(server: str | None, command: list[str]) -> None:
-    """Before a lab starts."""
+    """Installs what the lab needs, before the lab starts."""
     programs([("ip", "iproute2"), *SERVERS[server]])
     if "peer" in command:
         asked = [pair for name in command for pair in BROWSERS.get(name, [])]
@@ -40,8 +42,8 @@ def needed(server: str | None, command: list[str]) -> None:
 
 
 def reference_python() -> str | None:
-    """The Python that can import the reference library, and the others, in the wanted versions. The list has more on it; the rest
-    is not ours to miss."""
+    """The path of the Python that can import the reference library and our other libraries in the wanted
+    versions; None if there is none. Other entries of the list of libraries are ignored."""
     environment = os.path.join(TOOLS, ".venv")
     try:
         with open(os.path.join(LIB, "python.txt")) as want, open(os.path.join(environment, "installed.txt")) as have:
@@ -52,13 +54,14 @@ def reference_python() -> str | None:
 
 
 def axe() -> str | None:
-    """The accessibility checker that pages are judged by."""
+    """The path of the accessibility checker for pages; None if it is not installed."""
     found = glob.glob(os.path.join(TOOLS, ".venv/lib/*/site-packages/axe_playwright_python/axe.min.js"))
     return found[0] if found else None
 
 
 def become_peer(words: list[str]) -> None:
-    """This process: a real Link peer, JACK's transport, a drum machine, an OSC controller or a browser, driven by lines."""
+    """Turns this process into a peer that is driven by lines: a Link peer, JACK's transport, a drum
+    machine, an OSC controller or a browser."""
     if len(words) != 1 or words[0] not in PEERS:
         fail(f"usage: tools/lab peer {'|'.join(PEERS)}", 2)
     if words == ["drums"]:
@@ -74,7 +77,7 @@ def become_peer(words: list[str]) -> None:
 
 
 def everything() -> None:
-    """tools/lab prepare"""
+    """Installs everything: `tools/lab prepare`."""
     programs([("ip", "iproute2"), ("tmux", "tmux"), LINKHUT, *SERVERS["jackd"], *SERVERS["pipewire"],
               *itertools.chain(*BROWSERS.values())])
     shell("need_venv")

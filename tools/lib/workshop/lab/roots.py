@@ -19,7 +19,7 @@ def choose(suite: str) -> None:
 
 
 def needed(suite: str) -> None:
-    """Before a lab starts: in the lab there is no way to a mirror."""
+    """Makes the root, before a lab starts: a lab has no connection to a Debian mirror."""
     if os.geteuid() != 0:
         fail("--root needs root")
     if not succeeds([os.path.join(TOOLS, "package.d", SUITES[suite][1]), "--prepare"]):
@@ -27,7 +27,8 @@ def needed(suite: str) -> None:
 
 
 def enter(suite: str) -> None:
-    """Makes the other Debian this mount namespace's root: a host of the lab that is entered later begins there, too."""
+    """Makes the other Debian the root of this mount namespace. Hosts of the lab that are entered later have
+    this root, too."""
     here, helpers = os.getcwd(), build.cache()
     below = os.path.join(os.path.dirname(helpers), SUITES[suite][0])
     for name in ("upper", "work", "root"):

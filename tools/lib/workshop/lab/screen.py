@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`$LAB screen COMMAND...`: a program with windows, on an X display of its own that nobody sees. It gets a fresh HOME,
-so that no configuration of yours speaks in an experiment ($HOME is kept if it is below $LAB_DIR), and an ALSA sequencer
-that leads nowhere where the kernel has none. This process becomes COMMAND; the display ends with the lab."""
+"""`$LAB screen COMMAND...`: runs a program with windows on an invisible X display of its own. It gets a
+fresh HOME, so that your configuration does not affect an experiment ($HOME is kept if it is below
+$LAB_DIR), and a dummy ALSA sequencer if the kernel has none. This process becomes COMMAND; the display ends
+with the lab."""
 
 import os
 import shutil
@@ -35,9 +36,10 @@ def run(command: list[str]) -> None:
 
 
 def display() -> str:
-    """Starts an X server and says its name once it takes programs. Its socket is abstract and so belongs to this
-    host's network; a socket or a lock in /tmp would be seen by every lab on the machine. Its keymap is compiled in /tmp all
-    the same, in a file of its number: of two that start at once in two labs one may fail, and is started again."""
+    """Starts an X server, and returns its name when it accepts programs. Its socket is abstract and belongs
+    to this host's network, since every lab on the machine would see a socket or a lock in /tmp. Its keymap
+    is still compiled in /tmp, in a file named after the display's number. If two labs start a server at the
+    same time, one may fail and is started again."""
     if not shutil.which("Xvfb"):
         fail("Xvfb is not installed and a lab has no way to Debian: run 'tools/lab prepare' outside")
     for _ in range(3):

@@ -19,7 +19,7 @@ Started = tuple[int, str, str]  # its process, its log, and the socket at which 
 
 
 def start(options: Namespace, everyone: list[Host]) -> None:
-    """Start the servers of all hosts at once and come back when each takes clients."""
+    """Starts the servers of all hosts at once. Returns when all of them accept clients."""
     if options.server is None:
         return
     begin = {"jackd": start_jackd, "pipewire": start_pipewire}[options.server]
@@ -45,7 +45,7 @@ def takes_clients(path: str) -> bool:
 
 
 def may_run_realtime() -> bool:
-    """Asked of the kernel, not of ulimit: try it."""
+    """Whether the kernel grants real-time scheduling. This tries it, since ulimit does not tell."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     except OSError:

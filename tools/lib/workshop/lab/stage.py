@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The stage: namespaces, and that nothing outlives them.
+"""The stage: the namespaces of a lab. No process outlives them.
 
-Two processes. The one that was called stays outside, waits and passes signals on. Its child is process 1 of a new
-PID namespace: when it ends, for whatever reason, the kernel kills every process inside, and it is set to die with
-its parent, so even kill -9 of the lab leaves nothing. Mounts, interfaces and shared memory belong to the
-namespaces and go with the last process. Nothing is ever written outside."""
+A lab has two processes. The one that was called stays outside, waits, and passes signals on. Its child is
+process 1 of a new PID namespace: when it ends, for whatever reason, the kernel kills every process inside.
+It is set to die with its parent, so even kill -9 of the lab leaves nothing behind. Mounts, interfaces and
+shared memory belong to the namespaces, and disappear with the last process. Nothing is ever written
+outside."""
 
 import contextlib
 import errno
@@ -53,7 +54,7 @@ def enter(options: Namespace, command: list[str], nested: bool) -> NoReturn:
             status = end.code if isinstance(end.code, int) else 125
         except OSError as error:
             sys.stderr.write(f"lab: {error}\n")
-        except BaseException:  # noqa: BLE001 - whatever it is, it ends here
+        except BaseException:  # noqa: BLE001 - every error ends here
             traceback.print_exc()
         finally:
             os._exit(status)
@@ -62,7 +63,8 @@ def enter(options: Namespace, command: list[str], nested: bool) -> NoReturn:
 
 
 def new_namespace_for_children() -> None:
-    """A new PID namespace for what we fork next; with a new user namespace first where we have no rights."""
+    """Creates a PID namespace for the processes that we start next. Without root rights, creates a user
+    namespace first."""
     try:
         kernel.unshare(kernel.NEWPID)
         return
@@ -97,7 +99,8 @@ def how_to_enable() -> str:
 
 
 def outside(child: int, grace: float) -> int:
-    """Wait for process 1; pass ending signals on; after the grace period or a second signal, kill."""
+    """Waits for process 1 and passes ending signals on. Kills it after the grace period, or at a second
+    signal."""
     deadline, sent = float("inf"), 0
     while True:
         info = signal.sigtimedwait(ENDING + (signal.SIGCHLD,), min(3600.0, max(0.0, deadline - time.monotonic())))
@@ -112,7 +115,7 @@ def outside(child: int, grace: float) -> int:
             if pid == child:
                 return shell_status(status)
         elif info.si_signo == signal.SIGINT and info.si_code == SI_KERNEL:
-            pass  # Ctrl-C is COMMAND's business: a shell or a prompt in the lab survives it
+            pass  # COMMAND got Ctrl-C, too: a shell or a prompt in the lab survives it
         elif not sent:
             sent, deadline = int(info.si_signo), time.monotonic() + grace
             os.kill(child, signal.SIGRTMIN + sent)
@@ -121,7 +124,7 @@ def outside(child: int, grace: float) -> int:
 
 
 def inside(options: Namespace, command: list[str], wire_program: str | None, at: str) -> int:
-    """Process 1: set the stage, run COMMAND, reap everything, return COMMAND's status."""
+    """Process 1: sets the stage up, runs COMMAND, reaps all processes, and returns COMMAND's status."""
     try:
         kernel.unshare(kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC)
         kernel.mounts_private()
@@ -163,7 +166,8 @@ def shell_status(status: int) -> int:
 
 
 def signal_tree(root: int, number: int) -> None:
-    """To COMMAND and all that it started: a shell would wait for its child before it minds its own signal."""
+    """Signals COMMAND and all processes that it started: a shell would wait for its child before it handles
+    its own signal."""
     family = [root]
     for process in family:  # it grows
         for path in glob.glob(f"/proc/{process}/task/*/children"):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The wire's program (native/wire.c): started in process 1's network. How it is, and what it counts, lies in a file in the
-lab's shared directory, which every host sees; cables are given to it over a socket beside that."""
+"""The wire's program (native/wire.c), which runs in process 1's network. Its settings and its counters are
+in a file in the lab's shared directory, which every host sees. Cables are passed to it over a socket beside
+that file."""
 
 import array
 import ctypes
@@ -23,7 +24,7 @@ UNITS = {"loss": SHARES, "duplicate": SHARES, "reorder": SHARES, "delay": TIMES,
 
 
 class Quality(ctypes.Structure):
-    """From one host to another. Times in nanoseconds."""
+    """The quality of the wire from one host to another. Times are in nanoseconds."""
     _fields_ = [("loss", ctypes.c_double), ("duplicate", ctypes.c_double), ("reorder", ctypes.c_double),
                 ("delay", ctypes.c_int64), ("jitter", ctypes.c_int64), ("cut", ctypes.c_int64)]
 
@@ -52,7 +53,7 @@ def start(path: str) -> None:
 
 
 def connect(host: int, interface: str) -> None:
-    """Give the wire a packet socket on its end of a cable."""
+    """Gives the wire a packet socket on its end of a cable."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as cable, \
             socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as wire:
         cable.setsockopt(263, 23, 1)  # SOL_PACKET, IGNORE_OUTGOING
@@ -77,12 +78,12 @@ def number(word: str, text: str, units: dict[str, float], most: float) -> float:
 
 
 def pairs(a: int, b: int) -> Iterator[tuple[int, int]]:
-    """From a host to another; 0 is every one."""
+    """All pairs of a sender and a receiver; 0 stands for every host."""
     return ((f, t) for f in ([a] if a else range(1, HOSTS)) for t in ([b] if b else range(1, HOSTS)))
 
 
 def set_quality(words: list[str]) -> None:
-    """All of it, or nothing."""
+    """Applies all changes, or none if one of them is wrong."""
     hosts, changes = {"from": 0, "to": 0}, list[tuple[str, float]]()
     for word in words:
         name, equals, text = word.partition("=")

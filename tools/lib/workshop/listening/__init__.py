@@ -40,13 +40,13 @@ MOST_PORTS = 16
 
 
 def port(text: str) -> tuple[str, int]:
-    """The type of PORT[@N]; N is 0 without it."""
+    """Parses the option value PORT[@N]. N is 0 if it is left out."""
     name, at, count = text.rpartition("@")
     return (name, int(within(1, 96)(count))) if at else (text, 0)
 
 
 def offsets(text: str) -> list[float]:
-    """The type of MS,..., in microseconds."""
+    """Parses the option value MS,... into microseconds."""
     return [1000 * within(-1000, 1000, float)(each) for each in text.split(",") if each]
 
 
@@ -80,7 +80,7 @@ def read(words: Sequence[str]) -> argparse.Namespace:
 
 
 class Ear:
-    """The recorder and the judge. What is found is said, where there is somebody to say it to."""
+    """The recorder and the judge together. Results are passed to `say`."""
 
     def __init__(self, arguments: Sequence[str], say: Callable[[Message], object] = lambda message: None,
                  environment: Mapping[str, str] | None = None) -> None:
@@ -109,7 +109,7 @@ class Ear:
         self.heard.add(self.recorder.until_mark(20))
 
     def tell(self, line: str) -> Message:
-        """The last that it answers; a number of peers and where it has looked to are nothing that was heard."""
+        """Carries out a command, and returns the last message of its answer."""
         word, _, rest = line.strip().partition(" ")
         verbs: dict[str, Callable[[str], Iterator[Message]]] = {
             "section": self.begin, "report": self.report, "look": self.look, "peers": self.peers}
@@ -145,7 +145,8 @@ class Ear:
         yield from Report(judge, self.name, self.sources, self.options.events).everything(self.heard.xruns - self.xruns)
 
     def look(self, _: str = "") -> Iterator[Message]:
-        """What was heard since the last look, but for the latest moments: whether they were steady is not known yet."""
+        """Judges what was heard since the last look. Leaves out the latest moments, because it is not known
+        yet whether they were steady."""
         self.is_reported = True
         self.mark()
         if not len(self.heard.cycles):
@@ -198,7 +199,7 @@ def in_words(quantum: float) -> Callable[[Message], None]:
 
 
 def lines(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[str]:
-    """Of standard input, until it ends, or the time or the recorder does."""
+    """The lines of standard input, until it ends, the time is over, or the recorder ends."""
     end, pending = time.monotonic() + (seconds or 1e9), b""
     while process.poll() is None and (left := end - time.monotonic()) > 0:
         if not select.select([] if seconds else [0], [], [], min(left, 0.1))[0]:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""python3 apart.py SECONDS PORT OTHER [PULSE]: records them with jack_rec and prints, as JSON, how many frames the sounds of
-OTHER are behind the nearest of PORT, by the middles of their energy: a resampler rings before a sound begins, so its first frame
-says little. For sounds that are alike and not longer than a tenth of a second.
+"""python3 apart.py SECONDS PORT OTHER [PULSE]: records the ports with jack_rec and prints, as JSON, by how
+many frames the sounds of OTHER are behind the nearest sounds of PORT. The middles of their energy are
+compared: a resampler rings before a sound begins, so the first frame says little. The sounds must be alike,
+and not longer than a tenth of a second.
 
-"beat": the same against the beat. tactus's own clicks lie on the frame next to it, and PULSE, a pulse with fine=yes and all of its level,
-says where between two frames it is. What the middle is behind a sound's first frame the sounds of PORT say."""
+"beat": the same comparison with the beat. tactus's own clicks lie on the frame next to the beat. PULSE, a
+pulse with fine=yes and full level, shows where between two frames the beat is. The sounds of PORT show how
+far a sound's middle is behind its first frame."""
 
 import array
 import json
@@ -18,7 +20,7 @@ LOUD, GAP = 400, 4800  # of 32767; frames
 
 
 def middles(samples: "array.array[int]") -> list[float]:
-    """Of each sound that is whole."""
+    """The middle of each complete sound."""
     found, energy, moment, last = list[float](), 0.0, 0.0, -GAP
     for frame, sample in enumerate(samples):
         if abs(sample) > LOUD:
@@ -33,7 +35,7 @@ def middles(samples: "array.array[int]") -> list[float]:
 
 
 def first_frames(samples: "array.array[int]") -> list[int]:
-    """Of each sound that is whole. Between them PORT is silent."""
+    """The first frame of each complete sound. Between the sounds, PORT is silent."""
     found, last = list[int](), 0
     for frame, sample in enumerate(samples):
         if sample:
@@ -44,7 +46,8 @@ def first_frames(samples: "array.array[int]") -> list[int]:
 
 
 def beats(samples: "array.array[int]") -> list[float]:
-    """The pulse's first frame has the share of it that falls into the time from half a frame before to half a frame after."""
+    """The exact place of each beat, from the pulse. The level of a pulse's first frame shows which part of
+    that frame lies after the edge."""
     return [first + 0.5 - samples[first] / 32767 for first in first_frames(samples)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where between two frames the edge of a pulse is."""
+"""Finds where between two frames the edge of a pulse is."""
 
 import numpy
 
@@ -12,8 +12,9 @@ TURNS = 60
 
 
 def places(samples: Array) -> Array:
-    """Of edges whose first three samples these are, after silence and before what stays as it is, in frames from the first:
-    where a smooth step's slope is most like theirs, by correlation. An edge that is one sample's is half a frame before it."""
+    """The places of edges, in frames from the first of their three samples. Before an edge is silence, and
+    after it a constant level. The place is where a smooth step's slope correlates best with the samples. An
+    edge of a single sample lies half a frame before that sample."""
     slopes = numpy.diff(samples, axis=1, prepend=0)
     frames = numpy.arange(slopes.shape[1]) - 0.5
     middle = numpy.zeros(len(slopes))
@@ -24,9 +25,9 @@ def places(samples: Array) -> Array:
 
 
 def errors(judge: Judge, port: int) -> tuple[Array, Array, Array]:
-    """When each edge of a pulse is heard, how late after the nearest beat, in microseconds by JACK's clock, and how often our Link
-    peer's grid had moved by then. What one cycle's times are rounded to is not carried through the port's latency, which is many
-    cycles long."""
+    """For each edge of a pulse: when it is heard, how many microseconds after the nearest beat by JACK's
+    clock, and how often our Link peer's grid had moved by then. The rounding of one cycle's times is not
+    multiplied by the port's latency, which is many cycles long."""
     which = (judge.heard.events["port"] == port) & (judge.heard.events["kind"] == ONSET)
     events, judged = judge.heard.events[which], judge.judge(which, port, 1)
     place = judged["cycle"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What was heard, when, and how far from the beat. Everything here happens after it has been recorded."""
+"""Judges recorded events: when each was heard, and how far from the beat. All of this happens after the
+recording."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,19 +10,19 @@ import numpy
 from .recorder import Recording
 from .wall import Array, Wall
 
-SETTLED = 15e6  # after a stall JACK's loop (1/8 Hz) is within 2 us of the truth by then
-AGREED = 100  # JACK's clock and the wall's, beside their usual distance
+SETTLED = 15e6  # by then, JACK's loop (1/8 Hz) is within 2 us of the true time again after a stall
+AGREED = 100  # how far JACK's clock and the wall clock may differ from their usual distance
 NEAR_CHANGE = 150e3
-SETTLED_CHANGE = 1.5e6  # a change that got lost is told again four times a second
+SETTLED_CHANGE = 1.5e6  # a lost message about a change is repeated four times a second
 MOVED = 0.02  # beats: half the distance of two MIDI clocks
 CLOCK, STOP = 0xF8, 0xFC
 
 JUDGED = numpy.dtype([
     ("event", "i8"), ("cycle", "i8"), ("frame", "i8"),
     ("jack", "f8"), ("wall", "f8"),  # when it is heard; NaN where unknown
-    ("beat", "f8"),  # of the reference peer, then
+    ("beat", "f8"),  # of the reference peer at that time
     ("error", "f8"), ("wall_error", "f8"),  # microseconds from the nearest grid point, positive: late
-    # The same by the last cycle's line, extended: at the border of two cycles JACK's clock gives two times.
+    # The same error by the extended line of the last cycle: at the border of two cycles JACK's clock gives two times.
     ("before_error", "f8"),
     ("index", "i8"),  # of the grid point
     ("since_stall", "i8"),  # the number of this cycle after the latest lost one, from 1
@@ -30,15 +31,15 @@ JUDGED = numpy.dtype([
     # was milliseconds late disturbs its loop.
     ("apart", "f8"),
     ("steady", "?"),  # no change of the session's tempo or phase close by
-    ("settled", "?"),  # nor for so long that every peer must have heard of it
+    ("settled", "?"),  # no change for so long that every peer must know of it
 ])
 
 
 class Continuity(NamedTuple):
     missing: list[int]
     doubled: list[int]
-    excused: int  # not heard, but their time may have come in a lost cycle
-    moved: int  # the session's beat jumped between two events: nobody knows how many were due
+    excused: int  # not heard, perhaps because they were due in a lost cycle
+    moved: int  # the session's beat jumped between two events, so the number of events due is unknown
 
 
 def statistics(values: Array) -> dict[str, Any]:
@@ -59,10 +60,11 @@ def is_sure(judged: Array) -> Array:
 
 
 class Judge:
-    """`began`: when the server was last known to be disturbed. `song`: a tempo, of which the song's position by frames is
-    the beat instead: what a program that follows JACK transport's frames must be in time with. `news_take`: how long before
-    our peer heard of a change somebody else may have heard of it and played by it. `early`: by how many microseconds each port
-    is sent earlier than it is heard, beside its latency: an output's own offset; 0 for those that are not named."""
+    """Judges the recorded events. `began`: when the server was last known to be disturbed. `song`: a tempo;
+    the beat is then the song's position by frames, as for a program that follows the frames of JACK's
+    transport. `news_take`: by how much another peer may have heard of a change earlier than ours, and
+    played by it. `early`: the offset of each port's output, in microseconds; 0 for a port that is not
+    named."""
 
     def __init__(self, heard: Recording, period: int, began: float = 0, song: float = 0, news_take: float = NEAR_CHANGE,
                  early: Sequence[float] = ()) -> None:
@@ -89,7 +91,8 @@ class Judge:
         self.interruptions = int((frames[1:] != ends[:-1]).sum())
 
     def require_agreement(self) -> None:
-        """A wake-up that was very late, but no stall, shakes JACK's filter too."""
+        """Excludes times around a very late wake-up that was no stall, because it disturbs JACK's filter,
+        too."""
         distances = numpy.where(self.quiet, self.start - self.wall_start, numpy.nan)
         sane = numpy.sort(distances[~numpy.isnan(distances)])
         self.usual = sane[len(sane) // 2] if len(sane) else numpy.nan
@@ -97,7 +100,7 @@ class Judge:
             self.quiet &= numpy.abs(distances - self.usual) < AGREED
 
     def note_changes(self, news_take: float) -> None:
-        """When the session's tempo or beat changed; when its beat jumped."""
+        """Finds when the session's tempo or beat changed, and when its beat jumped."""
         cycles = self.heard.cycles
         a, b = cycles[:-1], cycles[1:]
         jump = (a["beat"] + (b["micros"] - a["micros"]) / a["micros_per_beat"] - b["beat"]) * b["micros_per_beat"]
@@ -111,7 +114,7 @@ class Judge:
         return (self.heard.events["size"] == 1) & (self.heard.events["bytes"][:, 0] == CLOCK)
 
     def judged(self, port: int, per_beat: int) -> Array:
-        """Onsets and clocks. Where the beat is unknown nobody knows when it was heard."""
+        """The judged onsets and clocks. Events without a known beat are left out."""
         events = self.heard.events
         found = self.judge((events["port"] == port) & ((events["size"] == 0) | self.is_clock()), port, per_beat)
         return found[numpy.isfinite(found["beat"])]
@@ -146,8 +149,9 @@ class Judge:
         return j
 
     def continuity(self, judged: Array, which: Array, port: int, since: float = -numpy.inf, until: float = numpy.inf) -> Continuity:
-        """From one event that `which` is sure of to the next, the grid says how many there must be between them, whatever their
-        exact time. Told is what ends in the frames after `since` and up to `until`."""
+        """Compares the number of events between two events that `which` marks as sure with the number that
+        the grid demands, whatever the exact times. Reports the pairs that end in the frames after `since`
+        and up to `until`."""
         found = Continuity([], [], 0, 0)
         sure = numpy.flatnonzero(which & (judged["frame"] <= until))
         due = numpy.diff(judged["index"][sure]) - numpy.diff(sure)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""native/record, and what it has written down since a section began."""
+"""The process native/record, and what it has recorded since a section began."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ NONE = numpy.empty(0, RECORD)
 
 
 class Deaf(RuntimeError):
-    """The listener says nothing, or has ended."""
+    """The listener is silent, or has ended."""
 
 
 class Recorder(driver.Child):
-    """The process: a line of words first, then records."""
+    """The process of native/record: it writes one line of text, then records."""
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None, host: int | None = None) -> None:
         place = [LAB, "on", str(host)] if host else []
@@ -58,7 +58,8 @@ class Recorder(driver.Child):
 
 
 class Recording:
-    """Cycles, events and wake-ups since a section began, in columns; clocks and latencies of the whole time."""
+    """The cycles, events and wake-ups since a section began, in columns. Clocks and latencies are kept for
+    the whole time."""
 
     def __init__(self, rate: float) -> None:
         self.rate, self.last_frame, self.last_wake = rate, -1, NONE
@@ -94,7 +95,7 @@ class Recording:
         self.event_numbers = numpy.append(self.event_numbers, numbers[is_event])
 
     def unwrapped(self, frames: Array) -> Array:
-        """JACK's counter has 32 bits."""
+        """The frames without the overflow of JACK's 32-bit counter."""
         if not len(frames):
             return numpy.empty(0, "i8")
         if self.last_frame < 0:
@@ -104,7 +105,8 @@ class Recording:
         return found
 
     def wake_ups(self, wakes: Array) -> Array:
-        """By the driver's note only where it is sane: PipeWire's is of another cycle."""
+        """The times of wake-ups. The driver's time counts only if it is plausible: PipeWire's belongs to
+        another cycle."""
         driver = self.by_link(wakes["driver"])
         own, period = wakes["wake"], wakes["frames"] * 1e6 / self.rate
         micros = numpy.where((driver < own) & (own - driver < 0.8 * period), driver, own)
@@ -120,7 +122,7 @@ class Recording:
         return numpy.array([self.unwrapped(wakes["frame"]), micros, resets])
 
     def by_link(self, jack: Array) -> Array:
-        """Link's time of a time of JACK's clock."""
+        """Converts a time of JACK's clock into Link's time."""
         return jack + (numpy.interp(jack, self.clocks[:, 0], self.clocks[:, 1]) if len(self.clocks) else 0)
 
     def latency(self, port: int, wakes: Array) -> Array:
@@ -129,7 +131,7 @@ class Recording:
         return numpy.array([frames for _, frames in known])[numpy.maximum(place, 0)]
 
     def forget(self, frame: int) -> None:
-        """What was before that frame. For those who listen for hours."""
+        """Forgets everything before that frame, for a listener that runs for hours."""
         keep = self.frames >= frame
         self.cycles, self.frames, self.numbers = self.cycles[keep], self.frames[keep], self.numbers[keep]
         keep = self.event_numbers >= self.numbers[0]

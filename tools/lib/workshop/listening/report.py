@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a judge found, as messages: flat JSON objects."""
+"""The results of a judge as messages: flat JSON objects."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -63,8 +63,9 @@ class Report:
             yield from self.messages(port, source)
 
     def is_within_a_frame(self, settled: Array) -> Array:
-        """Of the beat. Where JACK's clock and the wall's are apart nobody knows which is right: then by one of them or between
-        them, and within two, for the wall's is not known to the frame from a few wake-ups."""
+        """Whether each event is within a frame of the beat. If JACK's clock and the wall clock differ, we
+        cannot know which one is right. An event then counts if it is within two frames by one of the
+        clocks, or lies between them: a few wake-ups do not give the wall clock to a frame."""
         frame = 1 + 1e6 / self.judge.heard.rate  # JACK's times are whole microseconds
         by_jack, by_wall = settled["error"], settled["error"] - settled["apart"]
         reach = numpy.where(numpy.abs(settled["apart"]) > frame, 2 * frame, frame)
@@ -72,18 +73,18 @@ class Report:
         return is_between | (numpy.abs(settled["before_error"]) <= frame)
 
     def look(self, port: int, source: Source, since: float, until: float) -> Iterator[Message]:
-        """What was heard of a port in the frames after `since` and up to `until`."""
+        """Reports what was heard of a port in the frames after `since` and up to `until`."""
         judged = self.judge.judged(port, source.per_beat)
         known = judged[judged["frame"] <= until]
         is_fresh = (judged["frame"] > since) & (judged["frame"] <= until)
         fresh = judged[is_fresh]
         if self.has_events:
             yield from self.events(source, fresh)
-        # Either of the two may miss the first message of a change; until it is
-        # repeated, grids and counts differ.
+        # The listener or tactus may miss the first message about a change. Until it is repeated,
+        # their grids and counts differ.
         which = is_sure(judged) & judged["settled"]
         sure = judged[which & is_fresh]
-        # A disturbance before we came shows only in the server's distance from the wall clock.
+        # A disturbance before the recording shows only in the server's distance from the wall clock.
         settled = sure[sure["quiet"] & (numpy.abs(sure["error"] - sure["wall_error"]) < CLOSE)]
         gaps = self.judge.continuity(judged, which, port, since, until)
         yield {"type": "heard", "port": source.name, "count": len(fresh), "missing": beats(gaps.missing, source.per_beat),
@@ -105,7 +106,7 @@ class Report:
                    **({"peak": number(peaks[j["event"]], 3)} if is_onset else {})}
 
     def messages(self, port: int, source: Source) -> Iterator[Message]:
-        """Start, Continue, Stop and Song Position, each with the beat of its moment and what the next clock was."""
+        """Start, Continue, Stop and Song Position, each with its beat and with the next clock."""
         heard = self.judge.heard
         which = (heard.events["port"] == port) & (heard.events["kind"] == MIDI)
         all_of_it = self.judge.judge(which, port, source.per_beat)
@@ -124,12 +125,13 @@ class Report:
         return self.judge.heard.cycles["state"] == ROLLING
 
     def beat(self, latency: float) -> Array:
-        """Of the session, when frame 0 of each cycle is heard."""
+        """The session's beat when frame 0 of each cycle is heard."""
         cycles = self.judge.heard.cycles
         return cycles["beat"] + (self.judge.start + latency * self.judge.slope - cycles["micros"]) / cycles["micros_per_beat"]
 
     def bbt(self, latency: float) -> Iterator[Message]:
-        """JACK transport's bar, beat and tick against the beat that is heard when the frame that they name is."""
+        """Compares the bar, beat and tick of JACK's transport with the beat at which their frame is
+        heard."""
         cycles, rolling = self.judge.heard.cycles, self.rolling()
         # In the first rolling cycle jack2 shows values written before the start was known.
         known = rolling & numpy.append([False] * 2, rolling[:-2])[:len(rolling)] & numpy.append(False, rolling[:-1])[:len(rolling)]
@@ -140,7 +142,8 @@ class Report:
             yield {"type": "bbt", "section": self.section, "error": statistics(errors)}
 
     def host(self, latency: float) -> Iterator[Message]:
-        """A host that counts the transport's frames, each its beat at the session's tempo, against the beat that is heard."""
+        """Compares the beat that is heard with the beat of a host that counts the transport's frames at the
+        session's tempo."""
         cycles = self.judge.heard.cycles
         which = self.rolling() & self.judge.steady & self.judge.quiet
         late = self.beat(latency) - cycles["song_frame"] * 1e6 / self.judge.heard.rate / cycles["micros_per_beat"]
@@ -150,7 +153,7 @@ class Report:
                    "beats": round(numpy.median(numpy.rint(late[which])))}
 
     def method(self, xruns: int) -> Message:
-        """How good the ears themselves were."""
+        """The accuracy of the measurement itself."""
         judge, wakes = self.judge, self.judge.heard.wakes
         difference = (judge.start - judge.wall_start)[judge.quiet]
         lateness = wakes[1] - judge.wall.times(judge.wall.find(wakes[0]), wakes[0])

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""python3 secrecy.py SECONDS ONE OTHER [FILE]: records what goes between two addresses over this machine's wire0, and prints as JSON what
-somebody on the wire could make of it. OTHER may be a group. FILE gets each UDP datagram: source, its port, destination, its port, bytes.
+"""python3 secrecy.py SECONDS ONE OTHER [FILE]: records the packets between two addresses on this machine's
+wire0, and prints as JSON what a listener on the wire could learn from them. OTHER may be a group. FILE gets
+each UDP datagram: source, its port, destination, its port, bytes.
 
-    datagrams, bytes   of UDP, and of the whole frames
-    others             packets between the two that are not UDP, as complaints that nobody listens
+    datagrams, bytes   the number of UDP datagrams, and the bytes of the whole frames
+    others             packets between the two that are not UDP, such as reports that no program listens
     readable           datagrams with a word of Link's, or without the form of a far wire's (FarLink's Datagram.swift)
-    skew               the bytes behind the open header are counted, at each place for itself and all together; as many as there may be by
-                       chance are 0, in standard deviations, and this is the worst place. Anything that is the same in many datagrams, or
-                       sealed twice with one key and number, makes it hundreds."""
+    skew               how unevenly the bytes behind the open header are distributed, at each place and in all
+                       together: the worst place, in standard deviations, where 0 is chance. A part that is the same
+                       in many datagrams, or sealed twice with one key and number, makes it hundreds."""
 
 import json
 import math
@@ -19,7 +20,7 @@ import time
 from typing import TextIO
 
 WORDS = (b"_asdp_v", b"_link_v", b"tmln", b"sess", b"stst", b"mep4", b"mep6", b"__ht", b"__gt", b"_pgt", b"chnl")
-OPEN = {1: 33, 2: 37, 3: 13}  # of each kind: public halves, indices and numbers
+OPEN = {1: 33, 2: 37, 3: 13}  # the length of each kind's open header: public keys, indices and numbers
 ENOUGH = 500  # datagrams, for a place to be judged
 
 

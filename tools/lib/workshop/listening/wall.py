@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When cycles began, by the wall. After a stall JACK's own conversion from frames to time is wrong for seconds, so this
-judge does not ask it: every stretch without interruption is a line at the nominal rate under the wake-up times (its lower
-envelope: a wake-up can be late, never early). A shift of the line is a stall of the server.
+"""The beginnings of cycles by the wall clock. After a stall, JACK's own conversion from frames to time is
+wrong for seconds, so this judge does not use it. Every stretch without interruption is a line at the
+nominal rate below the wake-up times (their lower envelope: a wake-up can be late, never early). A shift of
+the line is a stall of the server.
 
-jackd itself says where time began anew: its times of a cycle go on from those of the one before, but for the cycle in
-which its driver was too late. The next one begins the new line, at once and on time."""
+jackd itself says where time began anew: the times of a cycle continue those of the cycle before, except in
+the cycle in which its driver was too late. The next cycle begins the new line, at once and on time."""
 
 import math
 from typing import Any
@@ -17,7 +18,8 @@ SAME = 100  # microseconds
 
 class Wall:
     def __init__(self, rate: float, period: int, wakes: Array) -> None:
-        """Of each wake-up: the frame, the time, and whether JACK's times do not go on from those of the one before."""
+        """`wakes` has for each wake-up its frame, its time, and whether JACK's times do not continue those
+        of the wake-up before."""
         frames, micros, resets = wakes
         self.frame_micros = 1e6 / rate
         cycle = period * self.frame_micros
@@ -32,7 +34,8 @@ class Wall:
         self.first, self.end, self.offset = (numpy.array([s[i] for s in self.stretches]) for i in range(3))
 
     def stretch_from(self, begin: int, offsets: list[float], frames: list[int]) -> int:
-        """One late wake-up is an accident; so many in a row are a new line. Returns where the next stretch begins."""
+        """Returns where the next stretch begins. A single late wake-up is an accident; several in a row
+        begin a new line."""
         if begin in self.resets:
             return begin + 1
         level, late, end, following = offsets[begin], 0, begin, len(frames)
@@ -56,25 +59,25 @@ class Wall:
         return following
 
     def settled(self, offsets: list[float], start: int, end: int) -> int:
-        """Of the late wake-ups in [start, end), the first that is on the line of the last ones."""
+        """The first of the late wake-ups in [start, end) that lies on the same line as the last ones."""
         level = min(offsets[end - (end - start + 1) // 2:end])
         while start < end and not level - SAME <= offsets[start] <= level + self.tolerance:
             start += 1
         return start
 
     def find(self, frames: Array) -> Array:
-        """The stretch of each frame; -1: it was lost in a stall."""
+        """The stretch of each frame; -1: the frame was lost in a stall."""
         if not self.stretches:
             return numpy.full(len(frames), -1)
         found = numpy.searchsorted(self.first, frames, "right") - 1
         return numpy.where((found >= 0) & (frames < self.end[found]), found, -1)
 
     def times(self, stretches: Array, frames: Array) -> Array:
-        """NaN where the stretch is unknown."""
+        """The time of each frame; NaN where the stretch is unknown."""
         if not self.stretches:
             return numpy.full(len(frames), numpy.nan)
         return numpy.where(stretches >= 0, self.offset[stretches] + frames * self.frame_micros, numpy.nan)
 
     def began(self) -> float | None:
-        """When the last stretch did, if one was known before."""
+        """When the last stretch began; None: no stretch was known before it."""
         return self.offset[-1] + self.first[-1] * self.frame_micros if len(self.stretches) > 1 else None

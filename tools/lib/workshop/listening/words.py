@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What was heard, as lines for somebody who reads them."""
+"""The results as lines for people."""
 
 from .report import Message
 
@@ -15,7 +15,8 @@ def plural(count: int, thing: str) -> str:
 
 
 def off(message: Message) -> str:
-    """JACK's clock where it has settled: the wall's is the one that cannot be milliseconds off."""
+    """The error as text: by JACK's clock if it has settled, otherwise by the wall clock, which cannot be
+    milliseconds off."""
     by_jack, by_wall = message["error"], message["wall_error"]
     is_settled = message["quiet"] and by_jack is not None and abs(by_jack - by_wall) < 500
     return milliseconds(by_jack if is_settled else by_wall)
@@ -39,7 +40,7 @@ def summary(message: Message, count: int) -> str:
 
 
 def line(message: Message, quantum: float) -> str | None:
-    """None: nothing that a reader asks for."""
+    """A message as a line of text; None: readers need no line for it."""
     match message["type"]:
         case "ready":
             return f"listening at {message['rate']} Hz, {message['period']} frames a period"

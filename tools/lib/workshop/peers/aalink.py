@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A live coder's peer: aalink from PyPI, which has newer Link code than Debian, driven by lines (lines.py)."""
+"""aalink from PyPI as a peer, as live coders use it: its Link code is newer than Debian's. Driven by lines
+(lines.py)."""
 
 import asyncio
 import os

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian's Chromium without a window, driven by lines (lines.py) through Playwright. Each page is that of another visitor, with cookies
-of its own. A TARGET is a CSS selector, or @NAME or @ROLE:NAME for what a screen reader says; the first one that is shown is meant,
-and waited for. Words with blanks go in quotes."""
+"""Debian's Chromium without a window, driven by lines (lines.py) through Playwright. Each page belongs to
+another visitor, with cookies of its own. A TARGET is a CSS selector, or @NAME or @ROLE:NAME for the text
+that a screen reader says. The first visible match counts, and is waited for. Words with blanks need
+quotes."""
 
 import os
 import pathlib
@@ -23,8 +24,8 @@ PATIENCE = 30.0  # seconds for one answer: a browser on a busy machine
 NAMED = re.compile(r"@(?:(?P<role>[a-z]+):)?(?P<name>.+)", re.DOTALL)
 # Without these switches Chromium makes a page of its own for the list below the address bar: two pages for each window.
 SWITCHES = ["--disable-features=Translate,MediaRouter,OptimizationHints,WebUIOmniboxPopup,WebUIOmniboxAimPopup", "--disable-gpu", "--lang=en"]
-# Where a hand points at an element: its middle, once it has been in the same place for two frames; `hit` is false while something
-# else is in front of it.
+# The point of an element that a hand touches: its middle, when it has not moved for two frames. `hit` is false while
+# another element covers it.
 PLACE = """async (it) => {
   const where = () => { const box = it.getBoundingClientRect(); return [box.x, box.y, box.width, box.height].join() };
   const before = it.getBoundingClientRect();
@@ -46,14 +47,14 @@ PLACE = """async (it) => {
 # The page draws only every 60 ms; the position of an element is still read in each frame.
 CALM = """globalThis.eachFrame = requestAnimationFrame;
 globalThis.requestAnimationFrame = (draw) => setTimeout(() => eachFrame(draw), 60)"""
-# Each finding with its elements.
+# The findings of axe-core as text, each with its elements.
 FINDINGS = """axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map((each) =>
   `${each.id} (${each.impact}): ${each.nodes.slice(0, 4).map((node) => node.target.join(" ")
   + (node.any[0] ? ` [${node.any[0].message}]` : "")).join(" , ")}`))"""
 FOCUSED = """(() => { const at = document.activeElement; return at && at !== document.body
   ? at.id ? "#" + at.id : at.dataset && Object.keys(at.dataset).length ? `${at.tagName.toLowerCase()} ${JSON.stringify({...at.dataset})}`
   : `${at.tagName.toLowerCase()} ${at.getAttribute("aria-label") || at.name || at.textContent.trim().slice(0, 40)}` : "" })()"""
-# Notes of each frame what an expression of its time T (performance.now()) says, while it is drawn.
+# Evaluates an expression for each frame while it is drawn; T is the frame's time (performance.now()).
 SAMPLER = """new Promise((done) => { const found = [], end = performance.now() + %f;
   const frame = (T) => { const value = (%s); found.push([T, value, performance.now()]);
     if (T < end) requestAnimationFrame(frame); else done(found) };
@@ -76,7 +77,8 @@ class Page:
             self.page.add_init_script(CALM)
 
     def evaluate(self, expression: str) -> Any:
-        """By the debugger: the page's own policy forbids scripts from anywhere else, and that is to stay so."""
+        """Evaluates an expression in the page, through the debugger: the page's policy forbids scripts from
+        elsewhere, and must stay as it is."""
         how = {"returnByValue": True, "awaitPromise": True, "userGesture": True}
         try:
             found = self.tools.send("Runtime.evaluate", {"expression": expression, **how})
@@ -87,7 +89,7 @@ class Page:
         return found["result"].get("value")
 
     def find(self, target: str) -> Locator:
-        """The first that is shown, as soon as there is one."""
+        """The first visible element that matches, as soon as there is one."""
         if named := NAMED.fullmatch(target):
             role: Any = named["role"] or "button"
             found = self.page.get_by_role(role, name=named["name"], exact=True)
@@ -121,7 +123,8 @@ class Page:
         self.tools.send("Emulation.setTouchEmulationEnabled", {"enabled": is_touched})
 
     def origin(self) -> float:
-        """Microseconds of CLOCK_MONOTONIC_RAW at which its performance.now() was 0: that counts CLOCK_MONOTONIC from there."""
+        """The time, in microseconds of CLOCK_MONOTONIC_RAW, at which the page's performance.now() was 0.
+        From there performance.now() counts CLOCK_MONOTONIC."""
         metrics = {each["name"]: each["value"] for each in self.tools.send("Performance.getMetrics")["metrics"]}
         least = min((abs(after - before), (before + after) / 2 - steady) for before, steady, after in (
             (time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), time.clock_gettime_ns(time.CLOCK_MONOTONIC),
@@ -146,7 +149,8 @@ class Browser(lines.Browsing):
         return {"pages": len(self.pages)}
 
     def calm(self) -> None:
-        """For tests that judge no frames: sixty of them a second are most of what a page costs that nobody touches."""
+        """Slows the drawing down, for tests that judge no frames: drawing sixty frames a second is most of
+        the cost of an idle page."""
         self.is_calm = True
         for each in self.pages:
             each.page.add_init_script(CALM)
@@ -175,7 +179,7 @@ class Browser(lines.Browsing):
         self.now.tools.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
     def drag(self, target: str, right: str, down: str = "0", steps: str = "10") -> None:
-        """From its middle, or a slider from where its handle is."""
+        """Drags an element from its middle, or a slider from its handle."""
         place, mouse = self.now.place(target), self.now.page.mouse
         mouse.move(place["handle"], place["y"])
         mouse.down()
@@ -190,7 +194,7 @@ class Browser(lines.Browsing):
         self.now.page.keyboard.type(" ".join(words))
 
     def fill(self, target: str, *words: str) -> None:
-        """As people do: into it, all of it marked, typed over, Enter."""
+        """Fills a field as people do: selects the whole text, types over it, and presses Enter."""
         self.now.hold(target, 0)
         self.press("Control+a")
         if words:
@@ -215,7 +219,7 @@ class Browser(lines.Browsing):
         return {"value": self.now.evaluate(FOCUSED)}
 
     def names(self, role: str) -> Fields:
-        """What a screen reader has of a kind."""
+        """The names that a screen reader gets for all elements with this role."""
         nodes = self.now.tools.send("Accessibility.getFullAXTree")["nodes"]
         return {"value": "; ".join(node.get("name", {}).get("value", "") for node in nodes
                                    if not node["ignored"] and node["role"]["value"] == role)}
@@ -232,13 +236,13 @@ class Browser(lines.Browsing):
         return {"count": len(findings), "findings": "\n".join(findings)}
 
     def complaints(self) -> Fields:
-        """Errors of the page's console since this was asked last."""
+        """The errors on the page's console since the last call."""
         self.now.page.wait_for_timeout(1)  # Playwright hears events only while it is called
         found, self.now.complaints = self.now.complaints, []
         return {"count": len(found), "value": "\n".join(found)}
 
     def frames(self, seconds: str, expression: str) -> Fields:
-        """For each frame "TIME VALUE DRAWN; ...", the times on Link's clock."""
+        """For each frame "TIME VALUE DRAWN; ...", with times of Link's clock."""
         found: list[list[Any]] = self.now.evaluate(SAMPLER % (float(seconds) * 1000, expression))
         origin = self.now.origin()
         return {"value": "; ".join(f"{origin + 1000 * at:.0f} {value} {origin + 1000 * drawn:.0f}" for at, value, drawn in found)}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An OSC controller of tactus on the same host, driven by lines (lines.py). When a message came is the kernel's word: when it
-was sent, on one machine."""
+"""An OSC controller of tactus on the same host, driven by lines (lines.py). The kernel gives the time of
+arrival of each message, which on one machine is the time at which it was sent."""
 
 import random
 import socket
@@ -16,7 +16,8 @@ SO_TIMESTAMPNS = 35
 
 
 def raw_of_wall() -> float:
-    """Microseconds from the wall's clock to Link's: of three looks the one that was interrupted least."""
+    """The microseconds from the wall clock to Link's clock. Of three readings, the one with the shortest
+    interruption counts."""
     looks = []
     for _ in range(3):
         before, wall, after = osc.raw_clock(), time.time_ns() / 1000, osc.raw_clock()
@@ -30,7 +31,7 @@ class Stamped(osc.Controller):
         self.sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
 
     def receive(self) -> tuple[bytes, float]:
-        """A datagram and when the kernel had it."""
+        """A datagram, and the time at which the kernel received it."""
         packet, notes, _, _ = self.sock.recvmsg(65536, 256)
         seconds, nanoseconds = struct.unpack("qq", notes[0][2][:16])
         return packet, raw_of_wall() + seconds * 1e6 + nanoseconds / 1000

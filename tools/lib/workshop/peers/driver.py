@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A peer in another process, driven by lines; and tactus, as a command that is started and says things."""
+"""Starts peers in other processes and drives them by lines. Also starts tactus as a command whose output is
+read."""
 
 import contextlib
 import json
@@ -15,8 +16,8 @@ from ..common import LAB, fail
 
 
 class Child:
-    """A process in whose lines somebody is interested: those that begin with one of `marks` can be waited for, all go to `hear`.
-    They are read by a thread, as a pipe that is full would hold it up."""
+    """A process whose lines are read. Lines that begin with one of `marks` can be waited for; all lines go
+    to `hear`. A thread reads them, because a full pipe would block the process."""
 
     def __init__(self, command: Sequence[str], marks: tuple[str, ...] = ("",), hear: Callable[[str], object] = lambda line: None,
                  **how: Any) -> None:
@@ -35,17 +36,17 @@ class Child:
         self.inbox.put(None)
 
     def next(self, seconds: float | None = None) -> str | None:
-        """None: it has ended, or is silent for so long."""
+        """The next line; None: the process has ended, or was silent for this long."""
         with contextlib.suppress(queue.Empty):
             line: str | None = self.inbox.get(timeout=seconds)
             if line is not None:
                 return line
-            self.inbox.put(None)  # for anyone who asks again
+            self.inbox.put(None)  # for later calls
         return None
 
     def tell(self, line: str) -> None:
         assert self.process.stdin
-        with contextlib.suppress(BrokenPipeError):  # it has said why
+        with contextlib.suppress(BrokenPipeError):  # the process has ended and has printed the reason
             os.write(self.process.stdin.fileno(), f"{line}\n".encode())
 
     def kill(self) -> None:
@@ -54,8 +55,8 @@ class Child:
 
 
 class Peer(Child):
-    """`kind` is one of the lab's peers, or the command of another program that speaks so. Answers come in order, and are waited
-    for only by those who want one."""
+    """A peer that is driven by lines. `kind` is one of the lab's peers, or the command of another program
+    with the same protocol. Answers come in order, and only callers that need an answer wait for it."""
 
     def __init__(self, kind: str | Sequence[str], host: int | None = None, **how: Any) -> None:
         self.kind, self.owed = kind if isinstance(kind, str) else kind[0], 0
@@ -77,7 +78,7 @@ class Peer(Child):
         return answer
 
     def end(self) -> None:
-        """It leaves the session as users do."""
+        """Ends the peer by closing its input: it leaves the session as it does for users."""
         assert self.process.stdin
         self.process.stdin.close()
         ended(self.process)
@@ -92,7 +93,7 @@ def ended(process: "subprocess.Popen[Any]", seconds: float = 10) -> int:
 
 
 class Program(Child):
-    """tactus, or another. Without marks what it says is said on our standard error."""
+    """tactus or another program. Without marks, its output goes to our standard error."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None, marks: tuple[str, ...] = (),
                  hear: Callable[[str], object] = lambda line: None, errors: int | None = None) -> None:
@@ -111,5 +112,5 @@ class Program(Child):
 
 
 def without_choices(home: str) -> dict[str, str]:
-    """An environment with neither the user's configuration nor his memory."""
+    """An environment without the user's configuration and remembered choices."""
     return dict(os.environ, HOME=home, XDG_CONFIG_HOME=home, XDG_STATE_HOME=home)

@@ -61,11 +61,11 @@ Fields = dict[str, Any]
 
 
 class Refused(Exception):
-    """A command that cannot be carried out; its text goes to the caller."""
+    """A command that cannot be carried out. Its text is sent to the caller."""
 
 
 class Player(Protocol):
-    """A peer has a method for each word of HELP that it knows."""
+    """A peer: it has a method for each word of HELP that it knows."""
     pause: float  # seconds between two looks at its status
 
     def status(self) -> Fields: ...
@@ -73,7 +73,7 @@ class Player(Protocol):
 
 
 class Browsing:
-    """What peers with a browser have in common: a page that can be asked in its own language."""
+    """The part that all peers with a browser share: a page that evaluates JavaScript."""
     pause = 0.05
 
     def seen(self, expression: str) -> Any:
@@ -111,7 +111,7 @@ def link_time() -> int:
 
 
 def time_of(words: tuple[str, ...]) -> int:
-    """The TIME, if one is given, or now."""
+    """The given TIME; if none is given, now."""
     if not words:
         return link_time()
     return link_time() + int(words[0][1:]) if words[0].startswith("+") else int(words[0])

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian's LinkHut as a peer: the program itself in a pseudo-terminal, keys in, its status line out (lines.py).
+"""Debian's LinkHut as a peer: the program itself in a pseudo-terminal. Its keys are pressed, and its status
+line is read (lines.py).
 
-It needs a JACK server. What it shows is 10 to 20 ms old and has two decimals; it cannot set a time."""
+It needs a JACK server. The values that it shows are 10 to 20 ms old and have two decimals. It cannot set a
+time."""
 
 import re
 import signal
@@ -56,7 +58,8 @@ class LinkHut:
         self.terminal.send(" ".join(words))
 
     def press_until(self, field: str, wanted: bool | float, key: str, back: str | None = None) -> None:
-        """Press KEY (or BACK where the value must fall), one at a time, until the status line shows it."""
+        """Presses KEY, or BACK if the value must fall, one at a time, until the status line shows the
+        wanted value."""
         for _ in range(1000):
             before = self.status()[field]
             if before == wanted:
@@ -82,7 +85,7 @@ class LinkHut:
         self.press_until("playing", False, " ")
 
     def tempo(self, word: str) -> None:
-        """In steps of 1 BPM from the tempo that is shown: a fraction of a BPM cannot be reached."""
+        """Changes the tempo in LinkHut's steps of 1 BPM. A tempo between two steps cannot be reached."""
         if round(float(word) - self.status()["tempo"], 2) % 1 != 0:
             raise lines.Refused(f"LinkHut shows {self.status()['tempo']} and moves in steps of 1")
         self.press_until("tempo", float(word), "e", back="w")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A SooperLooper that runs, as the session `loopers` starts it: its first loop, steered over its OSC (lines.py)."""
+"""A running SooperLooper, started by the session `loopers`: its first loop is controlled over OSC
+(lines.py)."""
 
 import time
 
@@ -24,7 +25,7 @@ class Looper:
         self.sock.sendto(osc.message(address, None, *words), ENGINE)
 
     def ask(self, address: str, name: str) -> float:
-        """Again and again: it may not be there yet."""
+        """Asks until an answer comes: the looper may not run yet."""
         end = time.monotonic() + 60
         while time.monotonic() < end:
             self.say(address, name, self.here, "/told")
@@ -43,7 +44,7 @@ class Looper:
                 "tempo": self.ask("/get", "tempo")}
 
     def record(self) -> None:
-        """From the next bar line, and when asked again until the next."""
+        """Records from the next bar line; a second call ends the recording at the next bar line."""
         self.say("/sl/0/hit", "record")
 
     def leave(self) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Somebody with a browser that is not Chromium, driven by lines (lines.py): the words that browser.py knows, as far as all
-browsers can be asked for them. A TARGET is a CSS selector."""
+"""A browser other than Chromium, driven by lines (lines.py). It knows the words of browser.py that every
+browser can carry out. A TARGET is a CSS selector."""
 
 import shlex
 import sys
@@ -39,7 +39,7 @@ class Browser(lines.Browsing):
             {"type": "pointerUp", "button": 0}]}]})
 
     def fill(self, target: str, *words: str) -> None:
-        """As somebody does: into it, all of it marked, typed over, Enter."""
+        """Fills a field as people do: selects the whole text, types over it, and presses Enter."""
         self.click(target)
         keys = CONTROL + "a" + CONTROL + " ".join(words) + ENTER
         self.driver.ask("ElementSendKeys", {"id": self.find(target), "text": keys})

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""JACK's transport as a peer: what any JACK client is shown and may do, driven by lines (lines.py).
+"""JACK's transport as a peer: what every JACK client can see and do, driven by lines (lines.py).
 
-`time` is when the shown frame's cycle began, by JACK's clock; `latency` is how much later the hardware is heard. The
-client has no ports. It only asks, unless it is told to be timebase master or to count relocations: then JACK calls it."""
+`time` is when the shown frame's cycle began, by JACK's clock; `latency` is how much later the hardware is
+heard. The client has no ports. JACK calls it only if it is timebase master or counts relocations; otherwise
+it only asks JACK."""
 
 import ctypes
 import os
@@ -18,13 +19,14 @@ OUTPUT_LATENCY = 1  # JackPlaybackLatency
 
 
 class Master:
-    """A timebase master as a script has it: bars of four, and a tempo that changes with the next cycle."""
+    """A timebase master such as a script may have: bars of four beats, and a tempo that changes with the
+    next cycle."""
 
     def __init__(self, bpm: float, ticks: float) -> None:
         self.ticks, self.bpm, self.beats, self.frame = ticks, bpm, 0.0, 0
 
     def write(self, place: Any) -> None:
-        rate = 48000.0  # the position's own is 0 after a locate
+        rate = 48000.0  # the rate in the position is 0 after a locate
         passed = (place.frame - self.frame) & 0xffffffff
         self.frame = place.frame
         if passed < 8192:
@@ -63,7 +65,7 @@ class Transport:
         return shown
 
     def latency(self, rate: int) -> float:
-        """The library knows no latencies; but libjack, which it has loaded, does."""
+        """The hardware's latency, from libjack itself, because the Python library does not offer it."""
         found = (ctypes.c_uint32 * 2)()
         for port in self.client.get_ports("system:playback_(1|FL)") if rate else ():
             address = int(jack._ffi.cast("uintptr_t", port._ptr))
@@ -89,7 +91,8 @@ class Transport:
         self.client.transport_locate(int(word))
 
     def called(self, ready: Any = None) -> None:
-        """JACK calls a client only if it has a process callback, and some things must be set before activation."""
+        """Activates the client again with a process callback, without which JACK does not call it. Some
+        callbacks must be set before the activation."""
         self.client.deactivate()
         self.client.set_process_callback(lambda frames: None)
         if ready:
@@ -107,7 +110,7 @@ class Transport:
         self.called(ready)
 
     def slow(self, word: str) -> None:
-        """It is asked once a cycle of a held start."""
+        """Acts as a slow client. JACK asks it once a cycle while a start is held."""
         needed, held = float(word), 0.0
 
         def ready(state: int, position: Any) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The other browsers, driven by the commands of W3C's WebDriver: Firefox through Marionette, its own way in, and WebKitGTK, which is
-Safari's engine, through its driver."""
+"""The other browsers, driven by W3C's WebDriver commands: Firefox through its own protocol Marionette, and
+WebKitGTK, which has Safari's engine, through its driver."""
 
 import contextlib
 import http.client
@@ -23,20 +23,21 @@ Fields = dict[str, Any]
 START = 60.0  # seconds, on a busy machine
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 NOWHERE = "data:,"
-# With Marionette on, Firefox sets preferences of its own by which it sends nothing to Mozilla (RecommendedPreferences).
+# With Marionette, Firefox itself sets preferences that keep it from contacting Mozilla (RecommendedPreferences).
 PREFERENCES: dict[str, bool | int] = {"marionette.port": 0, "browser.aboutwelcome.enabled": False, "browser.startup.page": 0,
                                       "dom.ipc.processCount": 1, "dom.min_background_timeout_value": 4, "network.trr.mode": 5}
 
 
 class Driver(Protocol):
-    """A browser that takes WebDriver's commands; raises Refused."""
+    """A browser that accepts WebDriver's commands. Raises Refused."""
 
     def ask(self, what: str, fields: Fields) -> Any: ...
     def end(self) -> None: ...
 
 
 def program(command: list[str], home: str, **environment: str) -> subprocess.Popen[bytes]:
-    """In a group of its own, which ends with us; what it says goes to a file in its home."""
+    """Starts a program in a process group of its own, which ends with us. Its output goes to a file in its
+    home."""
     with open(f"{home}/log", "wb") as log:
         return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                 start_new_session=True, env={**os.environ, "HOME": home, **environment})
@@ -73,7 +74,7 @@ class Firefox:
             time.sleep(0.05)
         self.sock = socket.create_connection(("127.0.0.1", int(place.read_text())), START)
         self.sock.settimeout(START)
-        self.next()  # who it is
+        self.next()  # the browser's greeting
         self.ask("NewSession", {"capabilities": {"alwaysMatch": {"acceptInsecureCerts": False}}})
 
     def next(self) -> Any:
@@ -117,7 +118,7 @@ class WebKit:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        # Its sandbox would be a container in a container; there is no graphics card and no bus.
+        # Switch the sandbox off, because the lab is a sandbox already. There is no graphics card and no D-Bus.
         self.process = program([LAB, "screen", "WebKitWebDriver", f"--port={self.port}"], self.home, NO_AT_BRIDGE="1",
                                GSETTINGS_BACKEND="memory", WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS="1", WEBKIT_DISABLE_DMABUF_RENDERER="1",
                                LIBGL_ALWAYS_SOFTWARE="1", DBUS_SESSION_BUS_ADDRESS="unix:path=/nowhere")

@@ -41,13 +41,14 @@ def host_source() -> str:
 
 
 def callbacks() -> list[str]:
-    """Every function that JACKHost gives to libjack for the audio thread or for threads that may be it; `nil` takes one back."""
+    """All functions that JACKHost gives to libjack as callbacks for the audio thread, or for threads that
+    may be the audio thread. `nil` removes a callback and does not count."""
     calls = re.findall(r"jack_set_\w+_callback\(([^()]*(?:\([^()]*\)[^()]*)*)\)", host_source())
     return list(dict.fromkeys(name for call in calls if (name := call.split(",")[-2].strip()) != "nil"))
 
 
 def annotated(names: list[str]) -> list[str]:
-    """What is wrong with how the callbacks are written."""
+    """The errors in the annotations of the callbacks."""
     text, wrong = host_source(), [] if names else ["found no callback at all"]
     for name in names:
         if not re.fullmatch(r"\w+", name):
@@ -60,8 +61,8 @@ def annotated(names: list[str]) -> list[str]:
 def prove_annotations(_: str) -> list[str]:
     names = callbacks()
     wrong = annotated(names)
-    # In both configurations: one may accept a function of another module that the other rejects. tools/test has made its release build
-    # with the same checks.
+    # Check both configurations: one may accept a function of another module that the other rejects. tools/test has made
+    # its release build with the same checks.
     configurations = ["debug"] if "TACTUS_PRODUCTS" in os.environ else ["debug", "release"]
     for configuration in configurations:
         done = run(["swift", "build", "--package-path", ROOT, "-c", configuration, "--target", "TactusJACK", "--no-color-diagnostics"])
@@ -108,7 +109,8 @@ def counter_reach(scratch: str) -> Missed:
 # ---- RealtimeSanitizer
 
 def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
-    """The modules as they are in the release: they call no allocator, so the sanitizer sees what they call."""
+    """Plays the modules as they are in the release. They call no allocator themselves, so the sanitizer
+    sees every call that they cause."""
     release = os.path.dirname(build.product("tactus"))
     objects = [path for name in ["LinkBeatMath", "TactusChoices", "TactusSync", "LinkAudioPath"] for path in glob.glob(f"{release}/{name}.build/*.o")]
     program = f"{scratch}/play"
@@ -140,7 +142,8 @@ def counter_rtsan(scratch: str) -> Missed:
 # ---- the interposer
 
 def watch(scratch: str, server: str, seconds: int, plant: str | None = None, program: str | None = None) -> "Report":
-    """Runs the stage, or the program with a life around it, under the watch in a lab; what the report says."""
+    """Runs the stage, or the program with changes all around it, under the interposer in a lab. Returns its
+    report."""
     report = f"{scratch}/report"
     pathlib.Path(report).unlink(missing_ok=True)
     preload = ":".join([build.native("interposer")] + ([build.native("plant", f"-DPLANT={plant}")] if plant else []))
@@ -156,7 +159,7 @@ def watch(scratch: str, server: str, seconds: int, plant: str | None = None, pro
 
 
 class Report:
-    """What interposer.c writes."""
+    """The report that interposer.c writes."""
 
     def __init__(self, path: str, said: str, has_osc: bool) -> None:
         self.has_osc, self.said = has_osc, said.splitlines()[-1] if said else ""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which functions a callback can reach in the finished machine code, and what they call outside of the program."""
+"""Which functions a callback can reach in the finished machine code, and which functions outside of the
+program these call."""
 
 import pathlib
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
 
-# Functions that the compiler itself calls: copies and fills of known
-# size, and the handler of a smashed stack.
+# Functions that the compiler itself calls: copies and fills of a known size, and the handler of a corrupted stack.
 COMPILERS = {"memcpy", "memmove", "memset", "bzero", "__stack_chk_fail"}
 
 
@@ -19,13 +19,14 @@ class Reach:
 
 
 def allow_list(shim: str) -> set[str]:
-    """The names marked RT_SAFE in CJACK's shim."""
+    """The names that CJACK's shim marks as RT_SAFE."""
     text = re.sub(r"//[^\n]*|^#[^\n]*", "", pathlib.Path(shim).read_text(), flags=re.MULTILINE)
     return {re.findall(r"(\w+)\s*\(", declaration)[0] for declaration in re.findall(r"[^;{}]*?RT_SAFE;", text)}
 
 
 class Program:
-    """A program's machine code: functions with a symbol are known from end to end, others by where they lead."""
+    """A program's machine code. The ends of functions with a symbol are known; other functions are followed
+    by their jumps."""
 
     def __init__(self, path: str) -> None:
         self.code: dict[int, str] = {}
@@ -50,7 +51,7 @@ class Program:
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
 
     def entries(self, name: str) -> list[int]:
-        """The C entry of a Swift function (its symbol ends in To), or a symbol of just that name."""
+        """The C entry of a Swift function (its symbol ends in To), or a symbol with exactly this name."""
         thunks = [a for s, a in self.symbols.items() if f"{len(name)}{name}" in s and s.endswith("To")]
         return thunks or [a for s, a in self.symbols.items() if s == name]
 
@@ -87,7 +88,8 @@ def jump_target(text: str) -> int | None:
 
 
 def is_jump_table(jump: str, before: list[str]) -> bool:
-    """`switch` compiles to: load an offset from a table into a register, add the table's address, jump there; others may stand between."""
+    """Whether a jump belongs to a `switch`. The compiler loads an offset from a table into a register, adds
+    the table's address, and jumps there; other instructions may stand between."""
     register = re.search(r"\*%r(\w+)$", jump)
     if not register:
         return False
@@ -97,7 +99,7 @@ def is_jump_table(jump: str, before: list[str]) -> bool:
 
 
 def names_of(register: str) -> set[str]:
-    """A register and its parts: `cx`, `si` or `8`."""
+    """The names of a register and of its parts, for `cx`, `si` or `8`."""
     if register[0].isdigit():
         return {f"%r{register}{part}" for part in ("", "d", "w", "b")}
     low = {register[0] + "l", register[0] + "h"} if register.endswith("x") else {register + "l"}
@@ -122,7 +124,7 @@ def walk(path: str, names: Iterable[str], allowed: set[str]) -> Reach:
 
 
 def look_at(start: int, program: Program, allowed: set[str], result: Reach) -> list[int]:
-    """Judges one function; returns the functions of the program that it calls or jumps to."""
+    """Judges one function. Returns the program's functions that it calls or jumps to."""
     name, body = program.name(start), list(program.body(start))
     inside, before, leads = set(body), list[str](), []
     for address in body:

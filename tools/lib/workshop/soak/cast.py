@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The programs of the evening: tactus, the listener, peers on the second host, somebody with an OSC controller."""
+"""The programs of the evening: tactus, the listener, the peers on the second host, and an OSC
+controller."""
 
 import contextlib
 import os
@@ -16,13 +17,14 @@ from ..peers import driver
 
 
 class Ear(listening.Ear):
-    """tools/listen, asked once a second what it has heard."""
+    """tools/listen, which is asked once a second what it has heard."""
 
     def __init__(self, ports: list[str], heard: Callable[[Message], object], environment: Mapping[str, str]) -> None:
         super().__init__(["--events", "--tempo", "120", *ports], heard, {**os.environ, **environment})
 
     def hear(self) -> tuple[dict[str, Message], Message]:
-        """{port: what was heard there}, how well it could be heard, and where the session is."""
+        """What was heard at each port, then a message about how well it could be heard and about the
+        session."""
         found = list(self.look())
         for message in found:
             self.say(message)
@@ -42,7 +44,7 @@ class Tactus(driver.Program):
 
 
 class Peer(driver.Peer):
-    """LinkHut or the reference library on host 2. Anyone who answers late must not hold up the evening."""
+    """LinkHut or the reference library on host 2. A peer that answers late must not delay the evening."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind, 2, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -65,9 +67,10 @@ class Peer(driver.Peer):
 
 
 class Controller(osc.Controller):
-    """Commands from one socket, questions from another, so that a flood of the one starves not the other."""
+    """An OSC controller. Commands and questions use separate sockets, so that a flood of commands does not
+    block the questions."""
 
-    TABLETS = range(9000, 9004)  # where somebody listens
+    TABLETS = range(9000, 9004)  # the ports at which a controller listens
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +84,7 @@ class Controller(osc.Controller):
         self.raw(osc.message("/tactus/" + path, None, *values))
 
     def raw(self, datagram: bytes) -> None:
-        with contextlib.suppress(OSError):  # nobody listens: that is for the questions to find out
+        with contextlib.suppress(OSError):  # no program listens: the questions will find that out
             self.sock.sendto(datagram, self.address)
         self.drain()
 
@@ -93,6 +96,6 @@ class Controller(osc.Controller):
         self.questions.say("ping", None, str(time.monotonic_ns()))
 
     def answers(self) -> int:
-        """How many pongs came."""
+        """The number of pongs that arrived."""
         self.drain()
         return sum(b"/tactus/pong" in each for each in osc.came(self.questions.sock))

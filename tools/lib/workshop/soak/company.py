@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sessions of tactus and of the listener, from what both announce on the loopback interface of their host.
+"""The sessions of tactus and of the listener, from their announcements on the loopback interface of their
+host.
 
-The listener judges sound by its own session. While it is in another session than tactus, it has nothing to say about tactus: the
-peers of Ableton's library look for interfaces every five seconds, and so come back later than tactus after the interface was down."""
+The listener judges sound by its own session. While it is in another session than tactus, it cannot judge
+tactus. The peers of Ableton's library look for interfaces every five seconds, so they return later than
+tactus after the interface was down."""
 
 import threading
 import time
@@ -10,7 +12,7 @@ import time
 from .. import link
 
 LOOPBACK = "127.0.0.1"
-MEMORY = 1.2  # seconds: an Alive comes every quarter of one, and with many peers around at least once a second
+MEMORY = 1.2  # seconds: a peer sends an Alive four times a second, and with many peers at least once a second
 SESSION, CLOCK = b"sess", b"tclk"  # the second is tactus' own entry (facts: link 1.1)
 
 
@@ -40,7 +42,8 @@ class Company:
                 self.nodes[node] = session, CLOCK in entries, now
 
     def is_apart(self, now: float | None = None) -> bool:
-        """Whether tactus is heard, and the listener is not in its session. If tactus is not heard, that is no excuse for it."""
+        """Whether the listener is in another session than tactus. False if tactus is not heard at all: that
+        is no excuse for tactus."""
         now = time.monotonic() if now is None else now
         with self.lock:
             self.nodes = {node: said for node, said in self.nodes.items() if now - said[2] < MEMORY}

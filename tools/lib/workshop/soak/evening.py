@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens inside of the lab: everybody is started, then each second something happens and everything is checked."""
+"""The evening inside the lab: all programs start, then each second an event happens and everything is
+checked."""
 
 import collections
 import json
@@ -11,13 +12,13 @@ from typing import Any
 from .. import link, processes
 from . import cast, company, invariants, trouble
 
-REMEMBERED = 60  # lines that are shown when something breaks; the log has all
+REMEMBERED = 60  # how many lines are printed after a violation; the log has all lines
 PORTS = ["tactus:click_1", "tactus:clock"]
 
 
 class Evening:
     def __init__(self, plan: dict[str, Any]) -> None:
-        self.plan, self.log = plan, open(plan["log"], "w")  # noqa: SIM115 - for as long as we live
+        self.plan, self.log = plan, open(plan["log"], "w")  # noqa: SIM115 - open until the program ends
         self.recent: collections.deque[str] = collections.deque(maxlen=REMEMBERED)
         self.began = time.monotonic()
         self.excuses = invariants.Excuses()
@@ -61,13 +62,14 @@ class Evening:
         self.recent.append(line)
 
     def note(self, event: dict[str, Any]) -> None:
-        """Every single click and clock, for the log alone."""
+        """Writes every single click and clock to the log."""
         if event["type"] == "onset" or event["type"] == "clock" and abs(event["wall_error"] or 0) > 3000:
             self.log.write(f"{self.now():9.2f}    {event['port']} beat {event['beat']} error {event['error']} "
                            f"by the wall {event['wall_error']} since_stall {event['since_stall']}\n")
 
     def settle(self) -> None:
-        """Until all are in one session, measured, and heard. What is not there then is a violation like any other."""
+        """Waits until all peers are in one session, measured and heard. Anything that is missing afterwards
+        is a violation like any other."""
         self.excuses.give(self.now(), 15, "peers", "session")
         self.excuses.give(self.now(), 4, "click", "clock", "phase")
 
@@ -75,15 +77,15 @@ class Evening:
         return 1 + sum(peer.enabled for peer in self.peers)
 
     def are_references_apart(self, seen: int) -> bool:
-        """Whether the peers with Ableton's own library, the listener among them, are not in one session, whatever tactus
-        does. Debian's (LinkHut and the listener) does not always come back from forged goodbyes: beside two peers of the
-        newest, and no tactus, LinkHut was alone for good after 2 of 10 attacks; of the newest alone, or with ours, none
-        of 76."""
+        """Whether the peers with Ableton's own library, including the listener, are in different sessions.
+        That is not tactus's fault: Debian's version (LinkHut and the listener) does not always recover from
+        forged goodbyes. Beside two peers of the newest version, and without tactus, LinkHut stayed alone
+        after 2 of 10 attacks; the newest version alone, or with ours, never in 76."""
         others = [peer for peer in self.peers if peer.enabled]
         return bool(others) and min([seen] + [peer.ask("status")["peers"] for peer in others]) < len(others)
 
     def enter_anew(self) -> None:
-        """As people do who see that they are alone."""
+        """Makes all peers leave and enter again, as people do when they see that they are alone."""
         self.say("peers of Ableton's own library are in two sessions, and enter anew")
         entering = [peer for peer in self.peers if peer.enabled]
         self.ear.tell("link off")
@@ -159,7 +161,8 @@ class Evening:
 
 
 def perform(show: Evening, violated: str, well: Callable[[], str]) -> None:
-    """Plays it to the end of the lab. `violated`: what is said behind the reason; `well`: a function of what is said else."""
+    """Plays the show to its end, then ends the lab. `violated`: text to append to the reason of a
+    violation; `well`: makes the text for success."""
     status = 0
     try:
         show.play()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Faults one after another, by name. While one lasts the invariants of an evening hold, but for what it must break; then
-everything must become right again: all are counted, all have one tempo, the old one, the reference peer's beat goes on
-where it would have been, and four seconds of clicks and clocks are complete and in phase."""
+"""Faults one after another, by name. During a fault the invariants of an evening hold, except those that it
+must break. Afterwards everything must recover: all peers are counted; all have one tempo, the old one; the
+reference peer's beat is where it would have been; and four seconds of clicks and clocks are complete and in
+phase."""
 
 import json
 import os
@@ -19,31 +20,31 @@ from .. import build
 from ..bench import actors
 from . import evening, invariants, trouble
 
-PATIENCE = 60.0  # seconds until all must be right again; a crashed peer alone is remembered for up to seven
-FOR_GOOD = 15  # seconds after which peers of the reference library that are not in one session won't be by themselves
-CLEAN = 4  # seconds in a row in which nothing is wrong
-CLICKS = 3  # that must have been judged in them
+PATIENCE = 60.0  # seconds until everything must have recovered; peers remember a crashed peer for up to seven
+FOR_GOOD = 15  # seconds after which separated peers of the reference library do not find each other by themselves
+CLEAN = 4  # seconds in a row without an error
+CLICKS = 3  # clicks that must have been judged in these seconds
 TEMPO = 107.3
 OUTAGE_TEMPOS = [204.1, 66.0, 180.0]
 APART = 0.02  # beats between the hosts, eleven milliseconds
 CLOCKS, DISK = "/dev/shm/clocks", "/dev/shm/disk"
-CALLBACK_LIMIT = 0.1  # of the period: what the audio thread may need of the processor
-# The attacks and what they excuse. Forgers send 4,000 datagrams a
-# second, none of which is believed: no click may suffer.
+CALLBACK_LIMIT = 0.1  # the share of a period that the audio thread may need
+# The attacks, and the invariants that each excuses. Forgers send 4,000 datagrams a second, none of which peers
+# believe, so no click may suffer.
 ATTACKS: dict[str, list[str]] = {"strangers": [], "byes": ["phase"], "broken": ["phase"], "forgers": []}
 Outcome = tuple[float | None, bool]  # the tempo afterwards (None: any), and whether it is the same session
 
 
 class Faults(evening.Evening):
     def begin(self) -> None:
-        self.clocks = numpy.memmap(CLOCKS, "i8", "w+", shape=2)  # how far they are set, and slept, in nanoseconds
+        self.clocks = numpy.memmap(CLOCKS, "i8", "w+", shape=2)  # the offsets of the wall clock and of the monotonic clocks, in nanoseconds
         subprocess.run(["sh", "-c", f"mkdir {DISK} && mount -t tmpfs -o size=64k none {DISK}"], check=True)
         others = [self.environment.get("LD_PRELOAD", ""), build.native("clocks"), build.native("callback_time")]
         self.environment |= {"CLOCKS": CLOCKS, "CALLBACK_TIME": actors.TIMES, "XDG_STATE_HOME": DISK, "LD_PRELOAD": " ".join(others)}
         self.said: list[str] = []
         if not self.plan["pipewire"]:
             self.ears_environment = {"CLOCKS": CLOCKS, "LD_PRELOAD": build.native("clocks")}
-            self.another_server()  # one whose clocks can be set
+            self.another_server()  # a server whose clocks can be set
         super().begin()
 
     def say(self, text: str) -> None:
@@ -52,7 +53,7 @@ class Faults(evening.Evening):
             self.said.append(text)
 
     def set_clocks(self, wall: int = 0, slept: int = 0) -> None:
-        """Seconds slept stay slept."""
+        """Sets this host's clocks. Seconds slept add up, and are never taken back."""
         self.clocks[:] = wall, self.clocks[1] - slept
 
     def play(self) -> None:
@@ -81,7 +82,7 @@ class Faults(evening.Evening):
     # The expectations.
 
     def meanwhile(self, seconds: float) -> None:
-        """So many seconds with all that no excuse has been given for."""
+        """Lets this many seconds pass while all invariants without an excuse must hold."""
         end = self.now() + seconds
         while self.now() < end:
             time.sleep(min(1, max(0.1, end - self.now())))
@@ -108,7 +109,7 @@ class Faults(evening.Evening):
         self.invariants.disturbed = self.now()
 
     def wrong(self, ports: dict[str, invariants.Heard], where: invariants.Heard, tempo: float | None) -> tuple[str | None, int]:
-        """The first thing that is not as it should be, and how many clicks and clocks were heard to be in phase."""
+        """The first thing that is wrong, and how many clicks and clocks were in phase."""
         for who, counted in {"the listener": where["peers"], "tactus": self.value("peers")}.items():
             if counted != self.expected_peers():
                 return f"{who} counts {counted} peers; there are {self.expected_peers()}", 0
@@ -123,7 +124,7 @@ class Faults(evening.Evening):
             if port.endswith("click_1") and heard["latest"] and (apart := self.apart(heard)) > APART:
                 return f"the other host's beat is {apart:.3f} from this one's", 0
             clock = "by_jack" if heard["by_jack"]["n"] else "by_wall"
-            # Cycles that the listener lost count for nothing, nor do clocks that are made up for after them.
+            # Ignore cycles that the listener lost, and clocks that tactus makes up for after them.
             for what in ("missing", "doubled") if not where["lost"] else ():
                 if heard[what]:
                     return f"{port}: {len(heard[what])} {what}", 0
@@ -134,7 +135,8 @@ class Faults(evening.Evening):
         return None, clicks
 
     def apart(self, heard: invariants.Heard) -> float:
-        """A click's beat here and on the other host, whose clocks nobody touches: the listener has our clock, right or wrong."""
+        """How many beats a click's beat here and on the other host differ. The other host's clocks are
+        never changed; the listener shares our clock, right or wrong."""
         for peer in self.peers:
             if peer.kind == "reference":
                 there = peer.ask(f"beat {round(heard['latest'] - int(self.clocks[1]) / 1000)}")["phase"]
@@ -149,15 +151,16 @@ class Faults(evening.Evening):
             return None
 
     def beat_went_on(self, before: dict[str, Any]) -> None:
-        """The session is the one that it was: on another host its beat is where it would have been without the fault."""
+        """Checks that the session continued: on another host its beat must be where it would have been
+        without the fault."""
         now = self.peers[0].ask("beat")
         promised = before["beat"] + (now["time"] - before["time"]) / 60e6 * before["tempo"]
         if abs(promised - now["beat"]) > APART:
             raise invariants.Violation(f"another host's beat jumped by {now['beat'] - promised:.3f}")
 
     def audio_thread_was_quick(self) -> None:
-        """By the processor's own account: no load of other programs. The longest of all can be an interrupt's, or another
-        virtual machine's, so all but one in a thousand are judged."""
+        """Checks the audio thread's processor time, which other programs do not affect. One in a thousand
+        cycles is left out, because an interrupt or another virtual machine may cause the longest ones."""
         figures = actors.Times(self.tactus.pid, from_now=False).figures()
         spent = figures["cpu_us"]
         print(f"audio thread: {figures['calls']} cycles, {spent['median']:.1f} us of the processor in the median, "
@@ -177,12 +180,14 @@ class Faults(evening.Evening):
         end()
 
     def fault_interface(self) -> None:
-        """Down, for longer than anybody remembers a silent peer; the listener and tactus have to find each other on the loopback."""
+        """The interface is down for longer than any peer remembers a silent one. The listener and tactus
+        have to find each other on loopback."""
         self.disturbed(self.length(8), lambda: trouble.interface("down"), lambda: trouble.interface("up"), phase=1, peers=1)
 
     def fault_outage(self) -> Outcome:
-        """Down for six seconds, and a peer on the other host sets tempos as soon as it is up again. tactus sees that at once. The
-        listener, here made late, sees it seconds later, as peers of Ableton's library do that look for interfaces every five."""
+        """The interface is down for six seconds, and a peer on the other host sets tempos as soon as it is
+        up again. tactus sees that at once. The listener is delayed here and sees it seconds later, like
+        peers of Ableton's library, which look for interfaces every five seconds."""
         self.disturbed(6, lambda: trouble.interface("down"), lambda: trouble.interface("up"), phase=1, peers=20)
         self.trouble.excuse(self.now(), 0, session=trouble.SCAN)
         self.ear.tell("link off")
@@ -199,29 +204,29 @@ class Faults(evening.Evening):
                        phase=1, peers=1)
 
     def fault_cut(self) -> None:
-        """Host 1 and its listener play on, host 2 as well."""
+        """The cable to host 2 is cut. Host 1 and its listener play on, and so does host 2."""
         self.disturbed(self.length(8), lambda: trouble.lab("wire", "cut", "2"), lambda: trouble.lab("wire", "heal"), peers=1)
 
     def fault_crash(self) -> Outcome:
-        """All others are killed, and come back with other tempos in mind."""
+        """All other peers are killed, and return with other tempos."""
         gone, self.peers = self.peers, []
         for peer in gone:
             peer.crash()
         self.right(TEMPO)
         for peer in gone:
             self.join(peer.kind)
-        return TEMPO, False  # who could tell has gone
+        return TEMPO, False  # the peers that could tell have gone
 
     # Faults of the machine.
 
     def fault_stop(self) -> None:
-        """The others have forgotten a program that stands still for ten seconds."""
+        """tactus is stopped for ten seconds. By then the other peers have forgotten it."""
         os.kill(self.tactus.pid, signal.SIGSTOP)
         time.sleep(self.length(10))
         os.kill(self.tactus.pid, signal.SIGCONT)
 
     def another_server(self) -> None:
-        """The server is killed, and started again as it was."""
+        """Kills the server, and starts it again with the same command."""
         command, words = (pathlib.Path(f"/proc/{self.server}/{name}").read_text().split("\0")[:-1] for name in ("cmdline", "environ"))
         os.kill(self.server, signal.SIGKILL)
         time.sleep(1)
@@ -232,7 +237,8 @@ class Faults(evening.Evening):
             time.sleep(0.1)
 
     def fault_server(self) -> None:
-        """The listener goes with the server; another one judges what comes then."""
+        """The JACK server is restarted. The listener ends with the server, so a new listener judges what
+        follows."""
         self.said.clear()
         self.another_server()
         self.ear.process.wait(20)
@@ -241,7 +247,8 @@ class Faults(evening.Evening):
             raise invariants.Violation(f"tactus did not tell that the server went and came: {self.said}")
 
     def fault_suspend(self) -> None:
-        """Everything of this host stands still, and its monotonic clocks with it: those of the others do not."""
+        """All programs of this host stand still, and so do its monotonic clocks. Those of the other hosts
+        do not."""
         if self.plan["pipewire"]:
             raise SystemExit("soak: PipeWire's timers are the kernel's own: --fault suspend is for jackd")
         sleepers, began = [self.server, self.tactus.pid, self.ear.process.pid], time.monotonic_ns()
@@ -249,16 +256,16 @@ class Faults(evening.Evening):
             os.kill(process, signal.SIGSTOP)
         time.sleep(self.length(5))
         self.set_clocks(slept=time.monotonic_ns() - began)
-        # The listener, too, must find the clock again, and by itself would take half a minute.
+        # Make the listener measure the clock again at once: by itself it would take half a minute.
         self.ear.tell("link off")
         for process in sleepers:
             os.kill(process, signal.SIGCONT)
         time.sleep(1)
         self.ear.tell("link on")
-        self.right(TEMPO, 20)  # half a minute is what it takes to measure again without knowing of the sleep
+        self.right(TEMPO, 20)  # a peer that does not notice the sleep takes half a minute to measure again
 
     def fault_clock(self) -> None:
-        """Somebody sets the wall clock back an hour, and forward again."""
+        """The wall clock is set back by an hour, and forward again."""
         self.set_clocks(wall=-3600 * 10**9)
         self.meanwhile(6)
         self.right(TEMPO)
@@ -266,7 +273,8 @@ class Faults(evening.Evening):
         self.meanwhile(1)
 
     def fault_disk(self) -> None:
-        """Full when a choice is to be kept: one warning, and it is kept by itself once there is room."""
+        """The disk is full when a choice is to be saved: there must be one warning, and the choice must be
+        saved once there is room."""
         self.said.clear()
         subprocess.run(["sh", "-c", f"cat /dev/zero >{DISK}/full"], check=False, stderr=subprocess.DEVNULL)
         self.controller.send("startstop", 1)
@@ -293,17 +301,19 @@ class Faults(evening.Evening):
         return enemy.communicate()[0], most
 
     def fault_crowd(self) -> None:
-        """Two hundred peers at once, and as suddenly they have gone."""
+        """Two hundred peers appear at once, and disappear at once."""
         if (most := self.attacked("crowd")[1]) < 200:
             raise invariants.Violation(f"of 200 peers {most} were counted")
 
     def fault_liars(self) -> Outcome:
-        """Anyone who lies well founds a session that is older than any: all go there, or all stay."""
+        """Lying peers found a session that seems older than any other. Either all peers go there, or all
+        stay."""
         self.attacked("liars", "phase", "click", "clock")
         return None, False
 
     def fault_war(self) -> Outcome:
-        """The protocol has it that the word on the latest beat stands, no matter who said it: the last one, for all."""
+        """Two peers fight about the tempo. By the protocol, the message about the latest beat wins,
+        whatever its sender: in the end all must have the last tempo."""
         return 60e6 / int(self.attacked("war", "phase", "click", "clock")[0]), False
 
 

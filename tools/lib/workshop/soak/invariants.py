@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What must hold, second by second. An excuse is a moment until which something may be otherwise, with its reason: the
-faults give it. Nothing else excuses anything, but for what the listener itself could not hear (lost cycles)."""
+"""The invariants that must hold each second. An excuse is a time until which an invariant may be broken,
+with its reason; only faults give excuses. The one exception is what the listener itself could not hear
+(lost cycles)."""
 
 import collections
 import statistics
@@ -10,8 +11,8 @@ from . import cast
 
 Heard = dict[str, Any]
 
-# By JACK's clock if it has settled, otherwise by the line of the wall clock, which is up to 130 us early
-# itself (docs/benchmarks.md).
+# Limits by JACK's clock if it has settled, otherwise by the line of the wall clock, which itself is up to 130 us
+# early (docs/benchmarks.md).
 PHASE_LIMIT = {"by_jack": 1000.0, "by_wall": 3000.0}  # microseconds
 PHASE_WINDOW = 5  # seconds of which the median is taken
 REUNION = 6.0  # seconds that the listener needs to follow tactus into another session: it measures that first
@@ -19,7 +20,7 @@ AFTER_REUNION = 2.0  # seconds until the listener judges by the new session
 CATCH_UP = 3.0  # seconds after a lost cycle in which clocks are made up for
 SLOWEST = 4.0  # seconds: at 20 BPM a beat lasts three
 ANSWER = 2.0  # seconds for a pong
-GROWTH = {"kilobytes": 3000, "threads": 0, "descriptors": 0}  # beyond the most of the first stretch
+GROWTH = {"kilobytes": 3000, "threads": 0, "descriptors": 0}  # allowed beyond the maximum of the first stretch
 
 
 class Violation(Exception):
@@ -41,8 +42,8 @@ class Excuses:
 class Invariants:
     def __init__(self, excuses: Excuses, seconds: float) -> None:
         self.excuses = excuses
-        # Later stretches are compared with the first. The least value of each
-        # counts, so that a guest is no growth.
+        # Later stretches are compared with the first one. The least value of each stretch counts, so that a temporary
+        # guest does not look like growth.
         self.stretch = min(60.0, max(6.0, seconds / 4))
         self.samples: dict[str, list[tuple[float, int]]] = {name: [] for name in GROWTH}
         self.baseline: dict[str, int] = {}
@@ -55,8 +56,8 @@ class Invariants:
         self.apart: float | None = None
 
     def one_session(self, now: float, is_apart: bool) -> None:
-        """Sound is judged only while the listener and tactus share a session. They must find together again in the time that a
-        peer of Ableton's library needs."""
+        """Checks that the listener and tactus share a session, since sound is judged only then. They must
+        find each other again within the time that a peer of Ableton's library needs."""
         if not is_apart or self.excuses.has(now, "session"):
             self.apart = None
         elif self.apart is None:
@@ -68,7 +69,7 @@ class Invariants:
             raise Violation(f"the listener and tactus are in two sessions for {now - self.apart:.1f} s")
 
     def check(self, now: float, ports: dict[str, Heard], where: Heard) -> None:
-        """All that was heard until now; the first thing that is wrong."""
+        """Judges all that was heard until now. Raises the first violation."""
         if where["lost"]:
             self.disturbed = now
         self.counts["lost cycles"] += where["lost"]
@@ -111,7 +112,7 @@ class Invariants:
         if self.excuses.has(now, "click"):
             return
         self.beats = [(when, beat) for when, beat in self.beats if when > now - SLOWEST] + [(now, 60 / where["tempo"])]
-        beats = max(beat for _, beat in self.beats)  # a slow one may have begun before the tempo went up
+        beats = max(beat for _, beat in self.beats)  # a slow beat may have begun before the tempo rose
         latest = heard["latest"]
         silence = where["now"] / 1e6 - latest / 1e6 if latest is not None else now
         if silence > 2.5 * beats + 2 and where["lost"] == 0:
@@ -122,7 +123,7 @@ class Invariants:
             raise Violation(f"the listener sees {seen} peers; there are {expected}")
 
     def answered(self, now: float, controller: cast.Controller) -> None:
-        """OSC: a ping a second, a pong within two."""
+        """Sends a ping each second, and expects the pong within two."""
         if controller.answers() or self.excuses.has(now, "osc"):
             self.asked = None
         if self.asked is not None and now - self.asked > ANSWER:

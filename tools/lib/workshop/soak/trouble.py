@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens in a set: commands of its players, and faults. Each fault says what it excuses, and for how long."""
+"""The events of a set: commands of its players, and faults. Each fault says what it excuses, and for how
+long."""
 
 import contextlib
 import os
@@ -39,7 +40,7 @@ def send_enemy(kind: str, seconds: float, seed: int) -> "subprocess.Popen[str]":
 
 
 class Show(Protocol):
-    """Whom the trouble is made for."""
+    """The show in which the trouble happens."""
     controller: cast.Controller
     ear: cast.Ear
     excuses: invariants.Excuses
@@ -51,7 +52,7 @@ class Show(Protocol):
 class Trouble:
     def __init__(self, seed: int, evening: Show, calm: bool, hostile: bool) -> None:
         self.dice, self.evening = random.Random(seed), evening
-        self.lines: dict[str, float] = {}  # who is busy, until when: one fault of a kind at a time
+        self.lines: dict[str, float] = {}  # until when each line is busy: only one fault of a kind at a time
         self.commands: list[tuple[int, Callable[[float], str | None]]] = [
             (10, self.tempo), (4, self.tempo_of_a_peer), (3, self.start_or_stop), (2, self.locate),
                          (4, self.knob), (2, self.nonsense), (2, self.subscriptions), (1, self.query),
@@ -65,7 +66,7 @@ class Trouble:
             self.commands = [(2, self.tempo), (1, self.start_or_stop), (2, self.knob), (1, self.query)]
 
     def one(self, now: float) -> str | None:
-        """One event; its description, or None if what was drawn could not happen now."""
+        """Causes one random event. Returns its description; None: the event was not possible now."""
         choices = self.commands + self.faults
         what = self.dice.choices([c for _, c in choices], [w for w, _ in choices])[0]
         return what(now)
@@ -77,13 +78,14 @@ class Trouble:
         return True
 
     def excuse(self, now: float, seconds: float, **excuses: float) -> None:
-        """Each for so long, and as many seconds more as are said."""
+        """Excuses each invariant for `seconds` and the given additional seconds."""
         for what, more in excuses.items():
             self.evening.excuses.give(now, seconds + more, what)
 
     def during(self, what: str, line: str, now: float, seconds: float, spare: float, begin: Callable[[], object],
                end: Callable[[], object], **excuses: float) -> str | None:
-        """A fault that ends, if its line is free, and the next one there comes later."""
+        """Begins a fault that ends by itself, if no other fault has its line. The next fault on that line
+        comes later."""
         if not self.free(line, now, seconds + spare):
             return None
         begin()
@@ -160,7 +162,7 @@ class Trouble:
         packet = bytearray(osc.message("/tactus/click/volume", None, 0.5) if dice.random() < 0.5 else b"#bundle\0" + bytes(24))
         for _ in range(dice.randrange(1, 9)):
             packet[dice.randrange(len(packet))] = dice.randrange(256)
-        # Make sure that it is not a valid message by accident.
+        # Make sure that the packet is not valid by accident.
         packet[0] = 0xFF
         self.evening.controller.raw(bytes(packet[:dice.randrange(1, len(packet))]))
         return "broken OSC"
@@ -218,14 +220,14 @@ class Trouble:
         victim = self.dice.choice(["tactus", "tactus", "jackd"])
         seconds = self.dice.choice([0.06, 0.3, 1.2]) if victim == "tactus" else 0.06
         process = self.evening.tactus.pid if victim == "tactus" else self.evening.server
-        # Events that are due while the process is stopped are not heard;
-        # afterwards clocks are made up for, clicks are not.
+        # tactus cannot play events that are due while it is stopped. Afterwards it sends the missed clocks,
+        # but not the missed clicks.
         return self.during(f"{victim} stopped for {seconds} s", "stop", now, seconds, 6, lambda: os.kill(process, signal.SIGSTOP),
                            lambda: os.kill(process, signal.SIGCONT), click=4, clock=4, phase=4, osc=4)
 
     def wire(self, what: str, now: float, seconds: float, *words: str) -> str | None:
-        """The wire is bad for so long, and then perfect. News may come late, and those who are cut off come back by
-        themselves."""
+        """Makes the wire bad for a while, and then perfect. Messages may arrive late, and peers that were
+        cut off come back by themselves."""
         return self.during(what, "wire", now, seconds, 10, lambda: lab("wire", *words),
                            lambda: lab("wire", "heal" if words[0] == "cut" else "clear"), phase=4, peers=15, session=4)
 
@@ -270,18 +272,19 @@ class Trouble:
         return self.during(what, "flood", now, 0, 8, threading.Thread(target=send, daemon=True).start, lambda: None, **excuses)
 
     def enemy(self, now: float) -> str | None:
-        """Somebody on the wire means harm. While he counts as a peer anybody may count him, and his tempo is a tempo."""
+        """Starts an attack from the wire. While the attacker counts as a peer, peer counts may include it,
+        and its tempo is a valid tempo."""
         kind, seconds = self.dice.choice(enemy.KINDS), round(self.dice.uniform(2, 5), 1)
         if not self.free("enemy", now, seconds + 3):
             return None
         send_enemy(kind, seconds, self.dice.randrange(10**6))
-        # In a war each peer receives the messages in another order, so the beat
-        # is disputed until the last one.
+        # In a war each peer receives the messages in another order, so peers disagree about the beat until the last
+        # message.
         self.excuse(now, seconds, peers=12, phase=5, session=5, **({"click": 5, "clock": 5} if kind == "war" else {}))
         return f"enemy: {kind} for {seconds} s"
 
     def link_off(self, now: float) -> str | None:
-        """Alone tactus plays on, in nobody's time but its own."""
+        """Switches Link off for a while: tactus plays on alone, at its own tempo."""
         seconds, send = self.dice.uniform(1, 4), self.evening.controller.send
         return self.during(f"link off for {seconds:.1f} s", "link", now, seconds, 15, lambda: send("link", 0),
                            lambda: send("link", 1), click=6, clock=6, phase=6, peers=10, session=4)
