@@ -3,8 +3,9 @@
 // libjack as Swift sees it, and the allow-list: the only C functions that the audio thread may call.
 //
 // The compiler refuses every C function inside code marked @_noLocks @_noAllocation unless it is redeclared
-// RT_SAFE here, so this page is the whole boundary of trust. Before adding a line, read the function in
-// jack2 and in PipeWire's libjack: no lock, no allocation, no system call, bounded.
+// here as RT_SAFE. So this page lists everything that we trust. Before adding a line, read the function in
+// jack2 and in PipeWire's libjack: it must have no lock, no allocation and no system call, and a bounded run
+// time.
 #ifndef CJACK_SHIM_H
 #define CJACK_SHIM_H
 

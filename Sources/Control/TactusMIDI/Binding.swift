@@ -49,7 +49,7 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
   public let path: String
   public let arguments: [String]
   public let range: ClosedRange<Double>?
-  /// Whether the knob's left end is the higher one.
+  /// Whether the range's higher value is at the knob's left end.
   public let isReversed: Bool
 
   package init(

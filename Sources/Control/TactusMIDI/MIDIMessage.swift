@@ -58,8 +58,8 @@ public struct MIDIMessage: Hashable, Sendable {
     }
   }
 
-  /// Reads a message of machine control: F0 7F device 06 command ... F7. The device number is ignored,
-  /// because there is one tactus.
+  /// Reads a message of machine control: F0 7F device 06 command ... F7. The device number is ignored: tactus
+  /// is a single device.
   private init?(exclusive bytes: [UInt8]) {
     let last = bytes.count - 1
     guard bytes[1] == 0x7F, bytes[3] == 0x06, bytes[last] == 0xF7, bytes[1..<last].allSatisfy({ $0 < 0x80 }),
@@ -70,8 +70,8 @@ public struct MIDIMessage: Hashable, Sendable {
       self.init(.init(.machine(command)), .level(1))
       return
     }
-    // A locate has 44 06 01, then hours with the frame rate above bit 5, minutes, seconds, frames, hundredths
-    // of a frame.
+    // A locate has 44 06 01, then hours (with the frame rate in bits 5 and 6), minutes, seconds, frames, and
+    // hundredths of a frame.
     guard bytes.count == 13, bytes[5] == 6, bytes[6] == 1 else { return nil }
     let rates = [24.0, 25, 30_000 / 1001.0, 30]
     let rate = rates[Int(bytes[7] >> 5 & 3)]
@@ -92,7 +92,8 @@ public struct MIDIMessage: Hashable, Sendable {
     return steps == 0 ? nil : steps
   }
 
-  /// A button counts as pressed from half its way on, a key at every velocity.
+  /// Whether the message presses something. A knob, pedal or button does at half its range and above, a key
+  /// at every velocity.
   public var isPressed: Bool {
     switch amount {
     case .release: false

@@ -3,12 +3,11 @@
 /// Matches addresses against OSC 1.0 patterns, part by part, and OSC 1.1's `//`. liblo's own matcher lets `*`
 /// match a slash and does not know `//`.
 ///
-/// The matcher reads the address once and keeps the set of all places in the pattern that could have been
-/// reached so far. Therefore the matcher never tries the same combination twice, whatever the pattern is.
-/// A malformed pattern matches nothing.
+/// The matcher reads the address once. It keeps the set of all places in the pattern that fit what it has
+/// read, so it never tries a combination twice, whatever the pattern is. A malformed pattern matches nothing.
 package struct AddressPattern {
-  /// Limit of a pattern's steps. Every pattern that an address in a packet can have is shorter, except a long
-  /// row of slashes.
+  /// The limit of a pattern's steps. Only a pattern with a long row of slashes can exceed it, because the
+  /// length of an address in a packet is limited, too.
   package static let stepLimit = 256
 
   private enum Step {

@@ -168,7 +168,7 @@ package func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFa
   let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
   let descriptor = socket(wanted.address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
   guard descriptor >= 0 else { throw OpenFailure(endpoint: wanted, call: "socket", code: errno) }
-  // Without this, a socket for "::" would also receive what is for 0.0.0.0.
+  // Without this option, a socket for "::" would also receive IPv4 datagrams.
   if wanted.address.isIPv6 { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
   return descriptor
 }

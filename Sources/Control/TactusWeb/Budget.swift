@@ -17,10 +17,11 @@ struct Budget {
   /// The budget for WebSocket messages. Paired browsers are trusted, all others are strangers. Each
   /// host has a share of this budget, which also pays for the host's connections and requests.
   var gate: InputGate<Address>
-  /// The debt at which a host's new connections are reset. Several phones behind one router that load the
-  /// page at once cost less.
+  /// The debt of a host at which its new connections are reset. Several phones behind one router that load
+  /// the page at once stay below it.
   private static let hostDebt = 100_000.0
-  /// How many hosts have budgets of their own, and how long a host is remembered: until its debt is paid.
+  /// How many hosts have budgets of their own, and how long each host is remembered: as long as it takes to
+  /// pay the largest debt.
   private static let hosts = (most: 256, memory: Micros(7_000_000))
   /// The shortest interval between two checks while a connection has to wait: checking costs time, too.
   static let pace = Micros(10_000)

@@ -71,9 +71,10 @@ final class Connection {
       + Micros(Int64(isAnswered ? (hasAsked ? WebLimits.idle : WebLimits.firstWord) : WebLimits.answer))
   }
 
-  /// The priority when connections have to close, lowest first: 0 never sent a request, 1 idle for a while
-  /// after an answer, 2 WebSocket, 3 loading a page. A browser loads a page with half a dozen connections
-  /// that send request after request. With a lower priority, each of them would displace the one before.
+  /// The priority when connections have to close; the lowest closes first. 0: never sent a request; 1: idle
+  /// for a while after an answer; 2: WebSocket; 3: loading a page. A browser loads a page with half a dozen
+  /// connections that send request after request. With a lower priority, each of them would displace the one
+  /// before.
   func claim(at now: Micros) -> Int {
     if socket != nil { return 2 }
     if hasAsked, !isAnswered { return 3 }

@@ -18,7 +18,7 @@ struct Response {
   }
 }
 
-/// The owner of the server, which answers the requests and receives the events.
+/// The owner of the server: it answers requests, and is called when something happens to a connection.
 protocol HTTPAnswering: AnyObject {
   /// Returns the refusal of a request before its body is read; nil: the body may be read. Only
   /// `POST` may have a body.

@@ -26,7 +26,8 @@ public struct Pairing: Sendable {
     case tooMany(wait: Int)
   }
 
-  /// One address that stands for all pages of other sites that try to pair, in any browser.
+  /// An address that stands for all pages of other sites that try to pair, whatever the browser. Their tries
+  /// count together.
   static let elsewhere = Address.v6(high: .max, low: .max, scope: 0)
 
   public private(set) var secret: Secret

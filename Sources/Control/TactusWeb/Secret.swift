@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The secret that pairs browsers with tactus. It has a code that users see, scan or type, and a token that a
-/// paired browser sends from then on. Both are replaced together.
+/// The secret that pairs browsers with tactus. It consists of a code that users see, scan or type, and of a
+/// token that a paired browser sends with each later request. Both are replaced together.
 ///
 /// The code has 80 bits: trying a thousand codes a second takes ten thousand times the age of the earth. It
 /// is written in Crockford's base 32, which has no letters that look alike.

@@ -20,8 +20,8 @@ public final class Web: Sendable {
   private let surface: OSCSurface
   private let thread: Mutex<Thread?>
 
-  /// Opens the addresses that are available and starts the thread. The thread tries the other addresses
-  /// again; it calls `notice`, and `secret` again and again.
+  /// Opens the addresses that are available and starts the thread, which tries the other addresses again. The
+  /// thread calls `notice` when an address opens or fails, and `secret` at regular intervals.
   ///
   /// - Parameter doctor: examines the system for paired browsers and returns JSON. It may take long, and runs
   /// on a thread of its own.

@@ -24,8 +24,8 @@ final class WebLoop {
   var budget = Budget(at: HostClock.micros())
   var near = Neighbourhood()
   var acceptingAgain = Micros.zero
-  /// The processor time at the end of the last turn; and the part of this turn's time that is charged
-  /// already, or that was for output to browsers.
+  /// The processor time at the end of the last turn. `billed` is the part of this turn's time that has been
+  /// charged already, or that was spent on output to browsers.
   private var turned = 0.0
   var billed = 0.0
   /// The processor time up to which requests have been charged to their hosts.

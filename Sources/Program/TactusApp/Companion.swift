@@ -8,8 +8,8 @@ struct Companion {
   private let name: String
   private let log: String
   private var hasEnded = false
-  /// The program has stayed open since an earlier start. It is not our child, so we cannot learn its exit
-  /// status.
+  /// Whether the program has stayed open since an earlier start. It is then not our child, and we cannot
+  /// learn its exit status.
   private var isJoined = false
   private var looks: UInt32 = 0
   private(set) var hasFailed = false

@@ -17,9 +17,9 @@ final class HeldBend: Sendable {
     var isLatestShown = false
   }
 
-  /// The number of ordered tempos that are remembered. A wheel can order more before the session shows the
-  /// first. If the session then shows a forgotten tempo, that tempo is taken for a peer's, until the
-  /// session shows the next tempo.
+  /// How many ordered tempos are remembered. A wheel can order more before the session shows the first of
+  /// them. If the session then shows a forgotten tempo, that tempo counts as a peer's until the session shows
+  /// the next one.
   private static let mostTempos = 64
 
   private let held = Mutex<State?>(nil)

@@ -47,8 +47,8 @@ struct Presence {
       : "Ableton Link rests: tactus is in the background, nothing rolls and no port is connected"
   }
 
-  /// Returns `isActive`. A reason to be on the network acts at once; the lack of all reasons acts after
-  /// `recablingTime`.
+  /// Updates and returns `isActive`. If there is a reason to be on the network, this acts at once; if all
+  /// reasons are gone, after `recablingTime`.
   mutating func judge(_ signs: ActivitySignals, at now: Micros) -> Bool {
     if life == .always || signs.giveReason {
       idleSince = nil

@@ -49,7 +49,7 @@ extension SurfaceState {
     midiClock = clockIn(report)
     transport = transport(report, host)
     doing = doing(report, host)
-    // Round: a place that varies by tiny amounts would be sent to all controllers in each cycle.
+    // Round the place: otherwise tiny changes of it would be sent to all controllers in each cycle.
     if report.song.isWaiting, report.song.startBeat.isFinite {
       startPlace = Beats(rounded(report.song.beat + report.song.startBeat - report.sessionBeat))
     } else if !report.isMoving {
@@ -78,7 +78,7 @@ extension SurfaceState {
 
   private func doing(_ report: Report, _ host: HostView) -> Doing {
     if !jack.isRunning { return .none }
-    // JACK rolls for a cycle or two after it was asked.
+    // JACK still rolls for a cycle or two after it was asked to stop.
     if host.isStopping || host.isAskedToStop && doing == .stopping { return .stopping }
     if report.isUnderWay { return .rolling }
     if report.launch.isGivenUp { return .starting }

@@ -15,9 +15,9 @@ struct Signals {
   private static let asked = Mutex<Set<Int32>>([])
   private var set = sigset_t()
 
-  /// Call this first of all. Until the program has set up its signals, none of them may kill it by mistake,
-  /// and a write in the background must not stop it (`stty tostop`): all of JACK would wait for the stopped
-  /// program.
+  /// Call this before anything else. Until the program has set up its signals, none of them may kill it by
+  /// mistake, and a write in the background must not stop it (`stty tostop`): all JACK clients would wait for
+  /// the stopped program.
   static func hold() {
     var all = Self.set([SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGUSR1, wakeUp])
     pthread_sigmask(SIG_BLOCK, &all, nil)

@@ -22,8 +22,8 @@ public struct QRCode: Hashable, Sendable {
 
   /// nil: the text is empty or too long.
   ///
-  /// The code is as small as the text allows, and has as much error correction as fits into that size: a
-  /// screen reflects lamps.
+  /// The code is as small as the text allows, with as much error correction as fits into that size, since a
+  /// screen may reflect light.
   public init?(_ text: String) {
     guard (1...Self.longest).contains(text.utf8.count), !text.utf8.contains(0),
       let smallest = Self(text, QR_ECLEVEL_L)

@@ -3,8 +3,7 @@ import LinkBeatMath
 import TactusChoices
 import TactusSurface
 
-// Measured values, and the state of JACK's timebase. The view shows them only while they are not as they
-// should be.
+// Measured values, and the state of JACK's timebase. The view shows them only while they are not normal.
 extension Facts {
   /// The largest normal drift in ppm: that of two crystals of 100 ppm each, one too fast and one too slow.
   private static let crystals = 200.0

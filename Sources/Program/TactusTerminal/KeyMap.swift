@@ -143,8 +143,8 @@ public struct KeyMap: Sendable {
       }
   }
 
-  /// The key whose binding this key uses. With Caps Lock on, a capital letter without a binding uses the
-  /// binding of its small letter.
+  /// The key that decides what this key does. With Caps Lock on, a capital letter without a binding acts as
+  /// its small letter; nil: no key is bound.
   func bound(_ key: Key) -> Key? {
     if isBound(key) { return key }
     guard case .character(let letter) = key, ("A"..."Z").contains(letter) else { return nil }

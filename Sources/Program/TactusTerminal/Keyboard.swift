@@ -86,10 +86,10 @@ public struct Keyboard: Sendable {
   /// Turns to a page; from that page, turns back to the first one.
   private mutating func turn(to other: Scene.Page) { page = page == other ? .playing : other }
 
-  /// A remark about a choice that outlasts this run: the new value, and how to undo the choice, since the
-  /// user may have hit the key by mistake. For the leader's key, names the next leader, which the view does
-  /// not show otherwise. nil: no remark. `isKept`: whether the choice also holds at the next start; a tactus
-  /// on another machine forgets it.
+  /// A remark after a key that changed a lasting choice: it gives the new value, and how to undo the change,
+  /// since the user may have hit the key by mistake. For the leader's key it also names the next leader. nil:
+  /// no remark. `isKept`: whether the choice also holds at the next start; a tactus on another machine
+  /// forgets it.
   public static func remark(
     _ targets: [Target], by key: Key, _ state: SurfaceState, isKept: Bool = true
   ) -> String? {

@@ -97,8 +97,8 @@ extension TerminalView {
     picture.write(server, row: 0, endingAt: size.columns - 2, style: style)
   }
 
-  /// The largest digits with which tempo and position fit side by side into this many rows, and the rows that
-  /// are left for the beats.
+  /// The largest digits with which tempo and position fit side by side into this many rows, and the number of
+  /// rows that are left for the beats.
   private func digits(_ facts: Facts, _ size: Size, rows spare: Int) -> (
     tempo: BigText, position: BigText, beats: Int
   ) {

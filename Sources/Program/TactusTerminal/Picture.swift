@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How a character looks. A colour never shows anything that cannot be seen without it.
+/// The look of a character. Colours only emphasise: everything can be understood without them.
 public struct Style: Hashable, Sendable {
   public enum Colour: UInt8, Sendable {
     case plain, downbeat, beat, good, warning, alarm, quiet

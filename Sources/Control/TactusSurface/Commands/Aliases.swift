@@ -99,8 +99,8 @@ enum Aliases {
     case "unregister_client": return Alias(address, .verb(.unsubscribe))
     default: break
     }
-    // klick puts `set_` before the last part of an address that we call x: /tactus/set_tempo,
-    // /tactus/click/set_volume.
+    // klick puts `set_` before the last part of some addresses: /tactus/set_tempo for our tempo,
+    // /tactus/click/set_volume for our click/volume.
     let last = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
     guard path[last...].hasPrefix("set_") else { return nil }
     let row = String(path[..<last] + path[last...].dropFirst(4))

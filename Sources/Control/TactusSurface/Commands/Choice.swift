@@ -111,7 +111,7 @@ public struct Choice: Sendable {
     }
   }
 
-  /// The value as text. `on` and `off` have no text: for them there are options with and without `no-`.
+  /// The value as text. A switch has no text: its options are `--NAME` and `--no-NAME`.
   public func text(_ values: [Value]) -> String {
     zip(parameters, values).map { $0.text($1) }.joined(separator: "/")
   }

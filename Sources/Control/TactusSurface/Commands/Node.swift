@@ -30,7 +30,7 @@ public struct Node: Sendable {
 
   public let path: String
   public let kind: Kind
-  /// The types of the values that are sent; for an order or a verb, of the arguments that it needs.
+  /// The types of the values that tactus sends; for an order or a verb, of its arguments.
   public let parameters: [Parameter]
   /// Optional arguments after the parameters: "now", "beat" or "bar".
   public internal(set) var optional: [Parameter] = []
@@ -42,7 +42,7 @@ public struct Node: Sendable {
   var reach = Reach.anyone
   /// Whether only this machine, paired controllers and paired browsers can read the row.
   var isForPaired = false
-  /// The choice whose address this row is.
+  /// The choice that the row shows and sets; nil: the row belongs to no choice.
   var choice: Choice?
   /// The name of the user's own output to which the row belongs.
   var output: String?
@@ -55,7 +55,7 @@ public struct Node: Sendable {
 
   public var isReadable: Bool { read != nil }
   public var isWritable: Bool { write != nil }
-  /// The OSC type tags of the values that are sent; for a row that sends nothing, of its arguments.
+  /// The OSC type tags of the values that tactus sends; if it sends none, of the row's arguments.
   public var typeTags: String { String(parameters.map(\.tag)) }
 
   /// The type of the argument at this place; nil: there is no such argument.
@@ -129,8 +129,8 @@ struct SurfaceMemory: Hashable, Sendable {
   var learnedCount = 0
   var lastEvent = ""
   var errors = 0
-  /// The title of the song that was taken last from the set list, and of the song that waits for its beat;
-  /// empty: none.
+  /// The title of the current song of the set list, and of the song that waits for its beat or bar; empty:
+  /// none.
   var song = ""
   var songWaiting = ""
   /// The tempo that waits for its beat, in BPM; 0: none.
@@ -140,7 +140,7 @@ struct SurfaceMemory: Hashable, Sendable {
   /// A counter: how often the list of the user's own outputs has changed, including changes of an output's
   /// kind.
   var outputChanges = 0
-  /// The number of songs before the song taken last, if that song was removed from the set list.
+  /// The number of songs before the current song, if the current song was removed from the set list.
   var songsBehind = 0
   /// The user's own outputs as requested last, until the program shows them. If a second change comes
   /// before that, it starts from these outputs.
@@ -239,7 +239,7 @@ extension Node {
     }
   }
 
-  /// Two whole numbers from one text, as in 7/8 for the meter.
+  /// Splits a text such as 7/8, for the meter, into two whole numbers.
   private func divided(_ arguments: [Argument]) -> [Argument] {
     guard parameters.count == 2, case (.whole, .whole) = (parameters[0], parameters[1]),
       case .string(let text)? = arguments.first, text.contains("/")

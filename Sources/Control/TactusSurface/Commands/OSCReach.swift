@@ -5,7 +5,7 @@ import TactusOSC
 package struct OSCReach: Hashable, Sendable {
   /// Addresses and ports that are open.
   package var open: [String]
-  /// The addresses that are missing, each with the reason.
+  /// The addresses at which the surface should listen but cannot, each with the reason.
   package var missing: [String]
   /// The address of OSCQuery; empty: OSCQuery has none.
   package var query: String

@@ -6,8 +6,8 @@ public import TactusOSC
 
 /// The state of another tactus, reconstructed by the table's rows from the OSC messages of that tactus.
 ///
-/// A state word that was never received is unknown; any other value that was never received is that of a
-/// fresh state. A message that the table does not know, or with wrong arguments, changes nothing.
+/// A state word that was never received counts as unknown. Any other value that was never received is the
+/// default. A message that the table does not know, or with wrong arguments, changes nothing.
 public struct RemoteState: Sendable {
   public private(set) var state = SurfaceState()
   /// The other tactus's clock minus this machine's; zero on the same machine.

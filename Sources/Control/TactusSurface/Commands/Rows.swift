@@ -61,7 +61,7 @@ extension Node {
     }
   }
 
-  /// A choice in another unit, for another kind of fader.
+  /// A second row for a choice, in another unit: for example a volume in decibels.
   static func face(
     of choice: Choice, _ path: String, _ parameter: Parameter, _ words: String,
     shows: @escaping @Sendable (Double) -> Double, means: @escaping @Sendable (Double) -> Double

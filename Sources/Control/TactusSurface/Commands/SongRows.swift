@@ -4,8 +4,8 @@ import TactusChoices
 import TactusOSC
 
 // The arguments of the feed `song`: the song's position, and its bars if the meter has changed within the
-// song. A coming meter is sent ahead with the bar line at which it begins, so that all receivers change
-// there.
+// song. If a new meter waits for its bar line, that bar line and the meter are sent in advance, so that all
+// receivers change there.
 extension SurfaceState {
   /// The arguments of `song` at this moment.
   func songTold(at now: Micros) -> [Argument] {

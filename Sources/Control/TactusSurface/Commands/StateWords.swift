@@ -7,7 +7,7 @@ import TactusOSC
 // new words before `unknown`.
 
 /// A state that has one word for each of its values. The last case, `unknown`, is never sent: a reader uses
-/// it for a word that the reader does not know.
+/// it if it receives a word that it does not know.
 protocol StateWord: Word {}
 
 extension StateWord {

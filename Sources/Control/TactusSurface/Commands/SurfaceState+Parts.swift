@@ -42,8 +42,8 @@ extension SurfaceState {
     public var xruns = 0
     public var refusedLatencies = 0
     public var timebase = Timebase.nobody
-    /// Whether tactus is still timebase master although the user no longer wants it. If the master left while
-    /// clients roll, JACK would relocate all of them.
+    /// Whether tactus is still timebase master although the user no longer wants it: if it gave the timebase
+    /// up while the transport rolls, JACK would relocate all clients.
     public var leavesTimebase = false
     /// The outputs at which other programs are heard, and why these were chosen.
     public var sinks = ""

@@ -6,8 +6,8 @@ struct Taps {
   /// After a longer pause, the next tap counts as the first one. At 20 BPM, taps are 3 s apart.
   static let pause = Micros(3_200_000)
   static let intervalLimit = 7
-  /// The factor by which an interval must differ from the median to start a new tempo. A smaller difference
-  /// is taken for a clumsy tap.
+  /// An interval that differs from the median by more than this factor starts a new tempo. A smaller
+  /// difference counts as a clumsy tap.
   static let tolerance = 1.7
 
   private var last: Micros?
@@ -42,8 +42,8 @@ struct Taps {
   }
 }
 
-/// Limits how many tempos go to the session, since a fader sends hundreds a second, and the session sends
-/// each tempo to every peer. At most 20 a second pass: the first at once, and the last always.
+/// Limits how many tempos go to the session. A fader sends hundreds a second, and the session sends each
+/// tempo to every peer. At most 20 a second pass: the first one at once, and always the last one.
 struct TempoGate<Asker> {
   static var interval: Micros { Micros(50_000) }
 

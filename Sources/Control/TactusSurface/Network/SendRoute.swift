@@ -10,7 +10,7 @@ final class SocketBox {
   init(to target: Endpoint) throws(OpenFailure) { socket = try DatagramSocket(connectingTo: target) }
 }
 
-/// The socket that sends to a controller which the user named. This is the listening socket whose address the
+/// The socket that sends to a controller that the user named: the listening socket with the address that the
 /// kernel would choose as the source. If we do not listen at that address, the controller gets a connected
 /// socket of its own, on which the kernel accepts only that controller's packets.
 struct SendRoute {
@@ -22,7 +22,7 @@ struct SendRoute {
   private(set) var listener: Int?
   /// Why the controller cannot be reached, in words.
   private(set) var failure: String?
-  /// The inputs of the last lookup, which holds while they stay the same. nil: look up again.
+  /// The inputs of the last lookup. Its result is valid as long as these stay the same. nil: look up again.
   private var known: (listening: [Endpoint?], interfaces: [Interface])?
 
   init(to target: Endpoint) { (self.target, there) = (target, target) }

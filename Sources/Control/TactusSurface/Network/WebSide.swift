@@ -4,7 +4,7 @@ import TactusOSC
 // The surface as the web server sees it. Neither side waits: browsers' packets are put into the surface's
 // mailbox, and a closure puts packets for browsers into the server's mailbox.
 
-/// Where browsers reach us, for the surface's read-outs and for the network's directory.
+/// The addresses at which browsers reach us. The surface shows them, and announces them by mDNS.
 package struct WebReach: Equatable, Sendable {
   /// The address of OSCQuery; empty: OSCQuery has none.
   package var query = ""

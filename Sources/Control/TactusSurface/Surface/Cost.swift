@@ -85,7 +85,7 @@ enum Cost {
   private static let dear: [StaticString] = ["subscribe", "query", "list", "midi/", "out/add", "out/remove"]
 }
 
-/// How much the present datagram may still cost.
+/// The cost that the present datagram may still cause.
 struct Allowance {
   private(set) var left: Int
   private(set) var spent = 0
@@ -96,8 +96,8 @@ struct Allowance {
     guard trySpend(cost) else { throw .tooMuch }
   }
 
-  /// Charges the full cost even if less is left, for a request whose size the user chose. This uses up the
-  /// allowance, so nothing more of the datagram is obeyed.
+  /// Charges the full cost even if less is left, for a request whose size the user chose. Nothing more of the
+  /// datagram is obeyed then.
   mutating func owe(_ cost: Int) throws(Refusal) {
     guard left > 0 else { throw .tooMuch }
     left = max(0, left - cost)

@@ -51,8 +51,8 @@ struct Feeds {
     renumber(from: old, to: new, at: now)
   }
 
-  /// A launch or a stop changes the number of the running beat. No new beat begins, but the lights may have
-  /// to change.
+  /// Renumbers the running beat after a launch or a stop. No new beat begins, but the lights may have to
+  /// change.
   private mutating func renumber(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
     let before = Self.beatInBar(beat, old)
     let note = old.shownBars.meter(at: beat).note

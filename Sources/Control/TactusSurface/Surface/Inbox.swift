@@ -2,9 +2,9 @@
 import LinkBeatMath
 import TactusOSC
 
-/// The queue of datagrams that were read but not handled yet. Reading is cheap and handling is not, so all
-/// datagrams are read at once and ordered here. Without this queue, the first sender that fills the kernel's
-/// buffer would keep all others out.
+/// The queue of datagrams that were read but not handled yet. Reading costs little and handling costs much,
+/// so all datagrams are read at once and put into order here. Otherwise the first sender that fills the
+/// kernel's buffer would keep all others out.
 ///
 /// Any source address can be forged, so there may be thousands of strangers. Each level of trust has a queue
 /// of its own, with its own limits and its own share of the thread's time. So no sender waits behind a sender

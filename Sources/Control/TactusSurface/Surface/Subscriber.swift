@@ -5,8 +5,8 @@ import TactusOSC
 
 /// A controller or a browser that has subscribed to values.
 struct Subscriber {
-  /// The address that receives. It is rarely the port from which the controller sends, and never with
-  /// TouchOSC.
+  /// The address to which values are sent. It is rarely the port from which the controller sends; with
+  /// TouchOSC it never is.
   var target: Peer
   var source: Peer
   var groups: Group

@@ -39,11 +39,11 @@ enum SurfaceLimits {
   /// How many tempos of a bend are remembered until the session shows them. A wheel sends some hundreds a
   /// second, and the session shows each within 0.1 s.
   static let bendsOnTheirWay = 64
-  /// In microseconds. `farthestTurn` is the most that a jog wheel moves the session in one go. If a drummer's
-  /// beat is off by less than `leastTurn`, it is not corrected.
+  /// Limits in microseconds. A jog wheel moves the session by at most `farthestTurn` in one go. A drummer's
+  /// beat that is off by less than `leastTurn` is not corrected.
   static let farthestTurn = 1_000_000.0
   static let leastTurn = 1000.0
-  /// How many sources have their rates remembered, and for how long after their last packet.
+  /// How many sources are remembered with their rates, and for how long after the last packet of each.
   static let sources = 1024
   static let sourceMemory = Micros(1_000_000)
   /// How long a subscribed host, and a source that has asked more than once, are remembered during a flood.
@@ -64,8 +64,8 @@ enum SurfaceLimits {
   static let unprovenPerSecond = unprovenBytes / 3600
   /// After this time, values that were held back by `unprovenBytes` are tried again.
   static let unprovenInterval = Micros(1_000_000)
-  /// If a sender sends values that only a tactus sends, it is ignored for the first time unless it
-  /// answers what it is. After the second time, it is asked again.
+  /// A sender of values that only a tactus sends is ignored for `suspicion` while it is asked whether it is
+  /// one. It is asked again after `suspicionInterval` at the earliest.
   static let suspicion = Micros(250_000)
   static let suspicionInterval = Micros(60_000_000)
   /// How many messages of keys, knobs and pedals can wait.
@@ -78,8 +78,8 @@ enum SurfaceLimits {
   /// subscription ends.
   static let absenceInterval = Micros(5_000_000)
   static let longestAbsence = Micros(600_000_000)
-  /// A controller that was silent for the first time is asked whether it still listens. If it does not
-  /// answer within the second time, its subscription may end.
+  /// A controller that was silent for `idle` is asked whether it still listens. If it does not answer within
+  /// `answerTime`, its subscription may end.
   static let idle = Micros(60_000_000)
   static let answerTime = Micros(5_000_000)
   /// How many controllers can wait for a subscription. A flood adds fewer forged controllers than this

@@ -19,7 +19,8 @@ struct BendingHand {
   /// The bend of our own outputs.
   var outputs = BendSettings()
   var session: Moved?
-  /// When the bend ends: a held bend because no message has come, or a turn because it is complete.
+  /// When the bend ends. A held bend ends if no message has come for a while, and a turn ends when it is
+  /// complete.
   var ends: Micros?
   var asker: Asker?
 }

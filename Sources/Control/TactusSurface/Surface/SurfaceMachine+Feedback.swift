@@ -57,7 +57,7 @@ extension SurfaceMachine {
     LibloCodec.encode(Message(Table.address("update"), .float32(value)))
   }
 
-  /// Sends everything that this subscriber wants, except the rows that it changes at present.
+  /// Sends all rows of the subscriber's groups, except the rows that it changes at present.
   mutating func dump(to index: Int) {
     let subscriber = subscribers[index]
     var packets: [[UInt8]] = []

@@ -3,7 +3,7 @@ import LinkBeatMath
 import TactusChoices
 import TactusMIDI
 
-/// The next change that waits for a beat, as the program was last told.
+/// The next change that waits for a beat, as it was last announced to the program.
 struct Foresight {
   fileprivate(set) var change: QueuedChange?
   /// The value of `ScheduledMessages.changes` when `change` was computed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Keeps the screen on. Over plain HTTP no browser grants a wake lock, but none darkens a screen that plays a
-// video. It is silent and as large as the page, because small videos do not count.
+// video. The video is silent, and as large as the page because browsers ignore small videos.
 import { on } from "./hands.js";
 
 export class Awake {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The click on this device: clicks are placed ahead on the audio clock, and again when the session changes.
-// None is missing and none comes twice.
+// The click on this device. Clicks are scheduled in advance on the audio clock, and again when the session
+// changes, so that no click is missing or doubled.
 import { on } from "./hands.js";
 import { letterOf } from "./session.js";
 
@@ -182,7 +182,7 @@ export class Calibration {
 		const { session, clock } = this;
 		const taps = this.steps[this.step];
 		this.length = 60e3 / session.timeline.tempo;
-		// Relative to the tap before: a late tap must not count as early for the next beat.
+		// Compare with the tap before: a late tap must not count as early for the next beat.
 		taps.push(near(session.beatAt(clock.hostAt(at)) * this.length, taps[taps.length - 1] ?? 0, this.length));
 		return this.left === 0;
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page's store: the last value of each address, its watchers, and orders, which never fail silently.
+// The page's store: the last value of each address, the functions that watch it, and the orders to tactus. If
+// an order cannot be sent, the user sees why.
 
 export const watching = "Watching only. To change things, scan the code that tactus shows.";
 

@@ -132,7 +132,7 @@ export class Play {
 		if (button && !$("push").classList.contains("held") && !$("pull").classList.contains("held")) this.bendBy(0, button);
 	}
 
-	// The notes in a bar, stepped, and their length, chosen.
+	// The meter: buttons step the number of notes in a bar, and a list chooses their length.
 	meter() {
 		const unit = $("meter-unit");
 		for (const length of units) unit.append(new Option(length, length));
@@ -192,7 +192,8 @@ export class Play {
 		return launch === "bar" && note > 1 ? `${note % 1 ? "in" : "on"} beat ${Math.floor(note)} of the bar` : `on the ${launch}`;
 	}
 
-	// A sleeve does not unlock: unlocking takes half a second of holding, or a key.
+	// Unlocking takes half a second of holding, or a key, so that a sleeve that touches the screen does not
+	// unlock.
 	locks() {
 		const lock = $("lock");
 		const show = () => {
@@ -251,7 +252,7 @@ export class Play {
 			$("beat-number").textContent = moment.beat + 1;
 			was.beat = moment.beat;
 		}
-		// The number on it stays readable.
+		// The beat fades while it lasts, but never so far that the number on it becomes unreadable.
 		const glow = slow ? 1 : Math.round((1 - 0.38 * Math.min(1, 2 * moment.part)) * 50) / 50;
 		if (was.glow !== glow || was.glowing !== moment.beat) {
 			row.children[moment.beat]?.style.setProperty("--glow", glow);

@@ -64,8 +64,8 @@ export class Session {
 		return fits ? { from: 0, count: this.meter, unit: this.unit } : { from: 0, count: grid / note, unit: 32 / note };
 	}
 
-	// The first click from this beat on, with `each` clicks to a note: its beat, its slot in the bar, and the
-	// distance to the next click.
+	// The first click at or after a beat, if a note has `each` clicks. Returns its beat, its slot in the bar,
+	// and the distance to the next click.
 	clickAt(from, each) {
 		const bars = this.barsAt(from);
 		const rate = bars.perBeat * each;

@@ -114,7 +114,7 @@ export class Connection {
 		this.again = setTimeout(() => this.subscribe(), timing.full);
 	}
 
-	// Deaf: tactus refused our subscription, because it has too many subscribers. We keep asking.
+	// `deaf`: tactus refused our subscription because it has too many subscribers. We ask again and again.
 	hear(isDeaf) {
 		clearTimeout(this.again);
 		if (isDeaf) this.again = setTimeout(() => this.subscribe(), timing.full);

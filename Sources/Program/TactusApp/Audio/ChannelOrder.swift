@@ -12,7 +12,7 @@ struct ChannelOrder {
 
     static let last = Rank(narrowness: 0, isMain: false, sounds: false)
 
-    /// The lesser of two ranks gets a place first.
+    /// Whether `left` gets a place before `right`.
     static func < (left: Rank, right: Rank) -> Bool {
       if left.narrowness != right.narrowness { return left.narrowness > right.narrowness }
       if left.isMain != right.isMain { return left.isMain }

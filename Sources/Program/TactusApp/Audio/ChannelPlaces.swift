@@ -31,8 +31,9 @@ struct ChannelPlaces {
     var isAsleep = false
   }
 
-  /// Three times: how long a channel must keep its name before a pattern gives it a place; how long a
-  /// place keeps its channel at least; and how long a place without channel and cable stays.
+  /// The time for three rules: a channel must keep its name for this long before a pattern gives it a place;
+  /// a place keeps its channel for at least this long; and a place without channel and cable ends after this
+  /// time.
   static let settlingTime = Micros(1_000_000)
   /// A channel that has no cable and is silent for this time falls asleep: tactus stops receiving it.
   static let wakefulness = Micros(5_000_000)
@@ -214,7 +215,7 @@ struct ChannelPlaces {
     }
   }
 
-  /// Whether the peer has kept this name for long enough, and the limit allows another change now.
+  /// Whether the name has stayed the same for long enough, and the limit allows another change now.
   private mutating func mayChange(_ name: String, at now: Micros) -> Bool {
     guard let since = offeredSince[name] else { return true }
     guard now - since >= Self.settlingTime else {

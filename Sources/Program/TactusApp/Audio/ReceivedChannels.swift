@@ -259,7 +259,7 @@ extension ReceivedChannels.Taken {
   }
 }
 
-/// The part of a channel that decides whether its ports must be made or changed.
+/// The properties of a channel that its ports depend on: if one changes, the ports are made again.
 private struct Carried: Equatable {
   let name: String
   let pretty: String

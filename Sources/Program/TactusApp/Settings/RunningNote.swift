@@ -14,8 +14,8 @@ final class RunningNote {
     var port: Int
   }
 
-  /// The complaint about a second tactus under this name. Two would control one transport, and the user asked
-  /// for one. JACK has shown that the first one runs; its note, if there is one, has its OSC port.
+  /// The complaint about a second tactus with this name: two would control one transport. JACK has shown that
+  /// the first one runs. Its note, if there is one, has its OSC port.
   static func objection(toSecond name: String, named option: String = "--name=NAME") -> UserError {
     let port = all().first { $0.name == name }.map { ", OSC port \($0.port)" } ?? ""
     return UserError(

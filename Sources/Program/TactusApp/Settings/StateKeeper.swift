@@ -73,7 +73,8 @@ final class StateKeeper: Sendable {
 
 private struct State {
   let path: String?
-  /// All choices that this run found and made. If the file gets damaged meanwhile, only these are left.
+  /// All choices that this run has read from the file or made. If the file gets damaged meanwhile, only these
+  /// are left.
   var known: UserState
   var noted: Configuration
   var file: Configuration

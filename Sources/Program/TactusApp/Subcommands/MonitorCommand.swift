@@ -65,11 +65,11 @@ struct MonitorCommand: Conversing {
   }
 }
 
-/// Holds lines back for a moment. Before `bye`, a surface darkens its controllers' lights; these changes must
-/// not be printed.
+/// Holds lines back for a moment. Before `bye`, a surface clears the lights of its controllers; these changes
+/// must not be printed.
 private struct HeldLines {
-  /// Whether the darkening has begun: all lines are then held back, however long `bye` takes on a busy
-  /// machine.
+  /// Whether the surface has begun to clear the lights. All lines are then held back, however long `bye`
+  /// takes on a busy machine.
   var isDark = false {
     didSet { if oldValue && !isDark { forget() } }
   }
