@@ -235,11 +235,11 @@ extension NSMClient {
     let address = "/nsm/client/open"
     switch phase {
     case .silent, .announced, .alone: counters.ignored += 1
-    case .opening, .saving: refuse(address, -8, "still busy with the last order")
+    case .opening, .saving: refuse(address, -8, "still busy with the last request")
     case .open: refuse(address, -8, "one project at a time; start tactus again for another")
     case .joined:
       guard let path = message.text(0), let name = message.text(1), let identifier = message.text(2) else {
-        refuse(address, -1, "takes path, name and client ID as text")
+        refuse(address, -1, "open needs path, name and client ID as text")
         return
       }
       do throws(Project.Unusable) {
@@ -256,7 +256,7 @@ extension NSMClient {
     switch phase {
     case .silent, .announced, .alone: counters.ignored += 1
     case .joined: refuse("/nsm/client/save", -6, "no project is open")
-    case .opening, .saving: refuse("/nsm/client/save", -8, "still busy with the last order")
+    case .opening, .saving: refuse("/nsm/client/save", -8, "still busy with the last request")
     case .open(let project):
       phase = .saving(project)
       put(.save)

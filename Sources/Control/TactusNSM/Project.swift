@@ -25,7 +25,7 @@ public struct Project: Equatable, Sendable {
     guard path.utf8.count <= Self.pathLimit else { throw Unusable(reason: "the project's path is too long") }
     let parts = path.split(separator: "/")
     guard !parts.isEmpty, path.isPrintable, !parts.contains(where: { $0 == ".." || $0 == "." }) else {
-      throw Unusable(reason: "the project's path is no path to a project")
+      throw Unusable(reason: "the project's path does not name a folder")
     }
     guard (1...Self.clientIDLimit).contains(clientID.utf8.count), clientID.isPrintable,
       !clientID.contains(":"), !clientID.contains("/")

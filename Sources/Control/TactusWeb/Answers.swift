@@ -17,9 +17,9 @@ struct Answers {
 
   /// The refusal of a request that must not be handled; nil: the request may be handled.
   func refusal(_ request: Request, at listener: Connection.Listener) -> Response? {
-    if request.hosts > 1 || request.path.isEmpty { return Response(400, "not a request\n") }
+    if request.hosts > 1 || request.path.isEmpty { return Response(400, "malformed request\n") }
     guard request.isFor(machine) else {
-      return Response(403, "this is not \(printable(request.host, limit: 80))\n")
+      return Response(403, "this server is not \(printable(request.host, limit: 80))\n")
     }
     guard request.isFromOurPage || (listener == .page && request.socketCode != nil) else {
       return Response(403, "a page of another site may not do this\n")

@@ -67,11 +67,13 @@ enum Conversation {
     _ bytes: [UInt8], _ socket: WebSocket, _ snapshot: SurfaceSnapshot, at now: Micros
   ) -> [Word] {
     guard let (command, path) = Listening.wish(bytes), ["LISTEN", "IGNORE"].contains(command) else {
-      refuse(JSONLine.Fault(words: "LISTEN and IGNORE are understood"), socket, at: now)
+      refuse(JSONLine.Fault(words: "only LISTEN and IGNORE are accepted"), socket, at: now)
       return [.fault]
     }
     guard let (row, group) = Listening.row(path, in: snapshot) else {
-      refuse(JSONLine.Fault(words: "nothing there can be listened to", address: path), socket, at: now)
+      refuse(
+        JSONLine.Fault(words: "there is no value to listen to at this address", address: path), socket,
+        at: now)
       return [.fault]
     }
     socket.isListener = true

@@ -51,7 +51,7 @@ final class CommandHandler: SessionObserver {
     }
   }
 
-  /// The most commands and the most changes of the number of peers that wait for the control thread. Further
+  /// How many commands, and how many changes of the number of peers, can wait for the control thread. Further
   /// commands are refused, and further changes are left out.
   private static let (commandLimit, peerCountLimit) = (64, 16)
 
@@ -158,7 +158,7 @@ final class CommandHandler: SessionObserver {
   }
 
   private func show(_ snapshot: SessionSnapshot, in state: inout SurfaceState) {
-    // HostSync counts beats from the session's beat 0, and the shown beats must be the same.
+    // The audio thread counts beats from the session's beat 0, and the shown beats must agree with it.
     var timeline = snapshot.state.timeline
     timeline.beatOrigin = .zero
     if let below = bend.below(timeline.tempo) {
@@ -223,7 +223,7 @@ final class CommandHandler: SessionObserver {
     return .accepted
   }
 
-  static let tooFar = Refusal(.range, "farther than JACK's frame counter reaches")
+  static let tooFar = Refusal(.range, "too far: JACK's frame counter does not reach there")
 
   /// Without a JACK server, sets the session's playing state if starts and stops are synced. A start waits
   /// for its bar or beat. nil: there is a server, or starts are not synced.

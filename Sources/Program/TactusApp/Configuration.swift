@@ -84,8 +84,8 @@ struct Configuration: Equatable, Sendable {
     Option(
       "connect", "c", in: .jack, .value("PORT=PORT", .connection, \.connections),
       help:
-        "Keep these two ports connected, whenever both are there. Ports of tactus need no client's name, an output of your own is "
-        + "out/NAME; * stands for anything. Can be repeated."),
+        "Keep these two ports connected, whenever both exist. Write a port of tactus without a client's "
+        + "name, and an output of your own as out/NAME; * stands for anything. Can be repeated."),
     Option(
       "autoconnect", "P", in: .jack, .flag(\.autoconnects),
       help: "Keep the click connected to the sound card's first two playback ports."),
@@ -94,7 +94,7 @@ struct Configuration: Equatable, Sendable {
       reach: .start, help: "If no server runs, wait for one instead of ending with status 69."),
     Option(
       "probe", in: .jack, .flag(\.probe), reach: .typed,
-      help: "Only look whether the server runs: end with status 0 if it does, 69 if not, and print nothing."),
+      help: "Only check whether the server runs: end with status 0 if it does, 69 if not, and print nothing."),
   ]
 
   private static let sessionOptions: [Option<Configuration>] = [
@@ -140,7 +140,7 @@ struct Configuration: Equatable, Sendable {
     Option(
       "json", in: .other, .flag(\.speaksJSON),
       reach: .start,
-      help: "Print what happens in lines of JSON, and show no view; tactus monitor prints more."),
+      help: "Print what happens as lines of JSON instead of the view; tactus monitor prints more."),
     Option(
       "tui", in: .other, .flag(\.showsView),
       reach: .start,

@@ -35,7 +35,7 @@ enum FarKeyFile {
     case .system(_, let code): "\(path): \(String(cString: strerror(code)))"
     case .notPrivate(let mode):
       "\(path) can be read or written by others (mode \(String(mode, radix: 8))); chmod 600 \(path)"
-    case .notOurs: "\(path) belongs to somebody else"
+    case .notOurs: "\(path) belongs to another user"
     case .notAFile: "\(path) is not a file"
     case .unusable(let refusal): "\(path): \(words(refusal))"
     }
@@ -46,7 +46,7 @@ enum FarKeyFile {
     case .tooShort(let least):
       "a key needs at least \(least) letters and digits: a shorter one can be guessed from recorded "
         + "packets"
-    case .tooEven: "this key has hardly any two different letters"
+    case .tooEven: "this key repeats the same few letters: it can be guessed"
     case .tooLong(let most): "a key has at most \(most) bytes"
     case .noMemory: "not enough memory: to make a key from words takes 64 MB"
     }

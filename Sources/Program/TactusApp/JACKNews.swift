@@ -9,13 +9,14 @@ extension JACKEvent {
     case .serverLost(let reason):
       "JACK server gone\(reason.isEmpty ? "" : " (\(reason))"); tactus "
         + (serverWasStarted
-          ? "does not start it a second time, and comes back when it runs again" : "comes back with it")
-    case .serverNotStarted(let error): "\(error); tactus comes back when it runs again"
+          ? "does not start it a second time; it reconnects when the server runs again"
+          : "reconnects when the server runs again")
+    case .serverNotStarted(let error): "\(error); tactus reconnects when the server runs"
     case .serverReturned(let server): "back on " + server.line
     case .serverSilent: "JACK does not answer"
     case .serverAnswers: "JACK answers again"
     case .stoodStill(let time):
-      "tactus stood still for \(time.count / 1000) ms: it leaves JACK and comes back"
+      "tactus stood still for \(time.count / 1000) ms: it leaves JACK and reconnects"
     case .periodChanged(let frames): "JACK now has \(frames) frames a period"
     case .sampleRateChanged(let rate): "JACK now runs at \(rate) Hz"
     case .freewheel(let on):
@@ -23,8 +24,9 @@ extension JACKEvent {
     case .timebase(let standing):
       switch standing {
       case .uninvolved, .asked: nil
-      case .master: "timebase master: JACK shows its clients the session's bars and beats"
-      case .follower: "another client is timebase master; the session is not shown on JACK's transport"
+      case .master: "timebase master: JACK's transport shows the session's bars and beats"
+      case .follower:
+        "another client is timebase master: JACK's transport shows that client's bars and beats, not the session's"
       case .vacant: "JACK's transport has no timebase master any more"
       }
     }

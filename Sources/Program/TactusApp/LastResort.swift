@@ -16,9 +16,9 @@ enum LastResort {
   /// timeout(1) signals a program and then its process group, and a shell and its terminal both send
   /// SIGHUP.
   private static let oneQuestion: Int64 = 200
-  /// Three limits in milliseconds after the first signal. The first holds if the signal was repeated at
-  /// once. The second holds if the main thread has not noticed the signal, because it waits for a JACK
-  /// server that may only be busy. The third holds in every case.
+  /// Three limits, in milliseconds after the first signal. `secondSignalMillis` holds if the signal was
+  /// repeated at once. `unnoticedMillis` holds if the main thread has not noticed the signal, because it
+  /// waits for a JACK server that may only be busy. `timeoutMillis` holds in every case.
   private static let secondSignalMillis: Int64 = 2000
   private static let unnoticedMillis: Int64 = 4000
   private static let timeoutMillis: Int64 = 10_000
@@ -79,7 +79,7 @@ enum LastResort {
     Console.complain(
       Question.isUnanswered
         ? "ended without waiting for JACK, which does not answer"
-        : Question.isOpen ? "ended without waiting for JACK" : "ended in the middle of its work")
+        : Question.isOpen ? "ended without waiting for JACK" : "ended by force: it did not finish in time")
     _exit(Tactus.Status.failure.rawValue)
   }
 
@@ -103,7 +103,7 @@ enum LastResort {
   /// Starts the thread. If that fails, the program exits: without this thread nothing could end it.
   static func watch(_ ends: sigset_t) {
     guard let thread = try? Thread("end", { serve(ends) }) else {
-      Console.complain("can't start: there are no more threads to be had")
+      Console.complain("can't start: the system allows no more threads")
       exit(Tactus.Status.failure.rawValue)
     }
     thread.detach()

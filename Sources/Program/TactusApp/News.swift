@@ -3,11 +3,12 @@ import LinkBeatMath
 import TactusChoices
 import TactusSurface
 
-/// Turns what changed between two looks at the state into lines for a musician who may wonder about it.
+/// Compares the state with that of the last poll, and makes lines about the changes that a musician may
+/// wonder about.
 struct StudioNews {
-  /// The state at one look.
+  /// The state at one poll.
   struct Sight {
-    /// Every number of peers since the last look, so that a peer that left and came back meanwhile is
+    /// Every number of peers since the last poll, so that a peer that left and came back meanwhile is
     /// reported.
     var peerCounts: [Int] = []
     /// tactus itself is off the network (`Presence`), so peers may still be in the session even if their
@@ -32,7 +33,8 @@ struct StudioNews {
     var sharesPlay = false
     /// A start waits for its beat.
     var isWaiting = false
-    /// The transport rolls while the server freewheels, which waits for no start.
+    /// The transport rolls while the server freewheels. JACK then starts at once and does not wait for the
+    /// beat.
     var rollsInExport = false
     var midiClock = SurfaceState.MIDIClockIn.off
   }
@@ -76,10 +78,10 @@ struct StudioNews {
     if sight.isMute != before.isMute {
       let why = sight.failure.map { " (\($0))" } ?? ""
       lines.append(
-        sight.isMute ? "Link can't be on the network\(why); trying again" : "Link is on the network")
+        sight.isMute ? "Link can't use the network\(why); trying again" : "Link is on the network")
     }
     if sight.movedLaunches > before.movedLaunches {
-      lines.append("another JACK client was not ready: the start moves to the next boundary")
+      lines.append("another JACK client was not ready: the start waits for the next bar or beat")
     }
     if sight.isGivenUp, !before.isGivenUp {
       lines.append(
@@ -111,21 +113,23 @@ struct StudioNews {
     var lines: [String] = []
     if sight.cutStarts > before.cutStarts {
       lines.append(
-        "JACK did not wait for the start: another client may have shortened JACK's sync timeout; tactus asks for starts later"
+        "JACK did not wait for the start: another client may have shortened JACK's sync timeout. From "
+          + "now on tactus asks JACK to start only just before the bar or beat"
       )
     }
     if sight.rollsInExport, before.isWaiting {
-      lines.append("an export waits for no start: JACK rolls off the bar")
+      lines.append("JACK started at once, off the bar, because it is exporting (freewheeling)")
     }
     if sight.standsStill, !before.standsStill {
-      lines.append("JACK's transport says that it rolls, but stands still: tactus locates it")
+      lines.append(
+        "JACK's transport reports that it rolls, but stands still: tactus sends it to its place again")
     }
     if sight.isMasterSenseless, !before.isMasterSenseless {
       lines.append("the timebase master shows bars that make no sense: its tempo can lead, its beat cannot")
     }
     if sight.waitsInVain, !before.waitsInVain {
       lines.append(
-        "launch-wait=stopped does nothing while a host or a MIDI clock may lead (lead is not link)")
+        "--launch-wait=stopped has no effect while a host or a MIDI clock may lead; it needs --lead=link")
     }
     return lines
   }
@@ -170,7 +174,7 @@ struct StudioNews {
       case .off, .silent: (.nothing, nil)
       case .acquiring, .unknown: (clock, nil)
       case .locked(let tempo): (.locked, "MIDI clock leads: \(tempo.beatsPerMinute) BPM")
-      case .lost: (.lost, "MIDI clock lost; its tempo stays")
+      case .lost: (.lost, "MIDI clock lost: tactus keeps its last tempo")
       case .echo:
         (
           .echo,
@@ -200,7 +204,7 @@ struct PlayNews {
   private var tempo: Tempo?
   private var movedAt = Micros.zero
 
-  /// The line that `m` in the view makes true.
+  /// The line about a silent click in the view, where the key `m` switches the click on and connects it.
   static let silentClick = "The click is on, but connected to nothing: press m twice to connect it"
 
   /// A line about a click that is on and connected to nothing; nil: there is none, or it was reported.

@@ -74,13 +74,13 @@ struct FarNews {
   mutating func lines(_ far: ShownFar, at now: Micros) -> [String] {
     var lines: [String] = []
     if far.failure != failure, !far.failure.isEmpty {
-      lines.append("no way to other rooms (\(far.failure)); trying again")
+      lines.append("other rooms can't be reached (\(far.failure)); trying again")
     }
     for room in far.rooms where states[room.name] ?? .waiting != room.state {
       switch room.state {
-      case .nowhere: lines.append("No address is known for the room \(room.name); tactus asks again")
-      case .ourselves: lines.append("\(room.name) is this tactus itself, not another room")
-      case .proven: lines.append("The room at \(room.name) is there")
+      case .nowhere: lines.append("No address is known for the room \(room.name); tactus looks it up again")
+      case .ourselves: lines.append("\(room.name) leads back to this tactus itself, not to another room")
+      case .proven: lines.append("The room at \(room.name) is connected")
       case .away: lines.append("The room at \(room.name) cannot be reached; both rooms play on")
       case .waiting where [.nowhere, .ourselves].contains(states[room.name]): break
       case .waiting: lines.append("The room at \(room.name) has left")
@@ -94,7 +94,7 @@ struct FarNews {
     }
     if far.refused != refused, !far.refused.isEmpty, now >= nextRefusal {
       nextRefusal = now + Self.refusalSpacing
-      lines.append("A caller at \(far.refused) used another key")
+      lines.append("A caller at \(far.refused) was refused: it used another key or none")
     }
     states = Dictionary(far.rooms.map { ($0.name, $0.state) }, uniquingKeysWith: { $1 })
     (refused, failure) = (far.refused, far.failure)

@@ -7,9 +7,9 @@ extension Configuration {
     Option(
       "song", in: .session, .value("TITLE=COMMAND, ...", .song, \.songs), isRemembered: true,
       help:
-        "A song of the set list: its title, and the commands that set it: \"Opener = tempo 128, meter 4 "
-        + "4, click/pattern X..x\". set/next and set/previous take songs, by pedal, page and OSC. Up to "
-        + "\(SetSong.limit); can be repeated."
+        "A song of the set list: its title, and the commands that set it up: \"Opener = tempo 128, "
+        + "meter 4 4, click/pattern X..x\". set/next and set/previous go from song to song, by pedal, "
+        + "page and OSC. Up to \(SetSong.limit); can be repeated."
     )
   ]
 

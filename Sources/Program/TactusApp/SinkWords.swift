@@ -10,7 +10,7 @@ extension SinkChoice {
 
   /// A phrase such as "system: click_1 plays there".
   var words: String {
-    let lack = isNameMissing ? "; jack/sink fits no port" : ""
+    let lack = isNameMissing ? "; no port has the name in jack/sink" : ""
     guard !ports.isEmpty else { return "none" + lack }
     let more = clients.count > Self.shown ? " and \(clients.count - Self.shown) more" : ""
     let names = clients.prefix(Self.shown).map { $0.prefix(48) }.joined(separator: ", ")

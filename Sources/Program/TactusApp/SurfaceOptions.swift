@@ -61,7 +61,7 @@ extension Configuration {
       reach: .start, help: "Announce OSC on the network under this name (needs Avahi)."),
     Option(
       "osc-aliases", in: .surface, .flag(\.surface.aliases),
-      reach: .start, help: "Understand the addresses of klick, Ardour and jack_transport_link too (default)."),
+      reach: .start, help: "Also accept the addresses of klick, Ardour and jack_transport_link (default)."),
   ]
 
   static let pageOptions: [Option<Configuration>] = [

@@ -63,10 +63,10 @@ extension TerminalView {
     switch scene.state.page.reach {
     case .off: return [("The page is closed.", .plain)] + opening
     case .closed: return [("The page is not open yet.", .plain), (back, .plain)]
-    case .unknown: return [("Where the page is, is unknown.", .plain), (back, .plain)]
+    case .unknown: return [("Whether the page is open is unknown.", .plain), (back, .plain)]
     case .thisMachine: return [("Only this machine can open the page:", .plain)] + addresses + code + opening
     case .network([]):
-      return [("The page is open, but there is no network now.", .plain), (back, .plain)]
+      return [("The page is open, but this machine is in no network now.", .plain), (back, .plain)]
     case .network:
       let closing =
         scene.state.choices.opensPage ? [("\(lock): close the page to everybody.", Style.plain)] : []

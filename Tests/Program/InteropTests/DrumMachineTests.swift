@@ -152,7 +152,7 @@ import Testing
     try await peer.ask("enable on")
     try await peer.wait("tempo", "121.7", seconds: 30)
     try await scene.drums.ask("silence on")
-    try await scene.program.awaitLine(beginning: "MIDI clock lost; its tempo stays")
+    try await scene.program.awaitLine(beginning: "MIDI clock lost: tactus keeps its last tempo")
     var states = try await told("lead/midi/str", to: watcher)
     for _ in 0..<20 where !states.contains("lost") { states += try await told("lead/midi/str", to: watcher) }
     #expect(abs(try await peer.status().tempo - 121.7) < 0.001)

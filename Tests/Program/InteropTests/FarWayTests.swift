@@ -85,7 +85,7 @@ import Testing
     try await far.peers[4]?.ask("stop")
     for peer in far.peers.values { try await peer.wait("playing", "off") }
     try await far.stage.wire("cut", "3")
-    try await far.wait(3) { $0.hasSuffix("is away") }
+    try await far.wait(3) { $0.hasSuffix("has stopped answering") }
     try await far.peers[3]?.ask("tempo 77")
     try await far.peers[1]?.wait("tempo", "104")
     try await far.stage.wire("heal", "3")

@@ -153,7 +153,7 @@ import Testing
     try await visit.ask("page 3")
     try await visit.ask("open \(visit.address)")
     try await visit.until("document.body.dataset.connection === 'deaf'")
-    #expect(try await visit.value("text #connection").contains("Too many browsers watch"))
+    #expect(try await visit.value("text #connection").contains("Too many browsers are connected"))
     try await visit.ask("page 2")
     try await visit.ask("evaluate \"crowd.forEach((one) => one.close()), 0\"")
     try await visit.ask("page 3")

@@ -90,7 +90,7 @@ struct ConfigurationFileTests {
     ("{midi: ['note 1 = tempo 5']}", "1: \"midi\": \"note 1 = tempo 5\": tempo: 20 to 999 BPM, not 5"),
     (
       "{key: ['f1 = tap']}",
-      "1: \"key\" takes a list, each of it a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
+      "1: \"key\" takes a list in which each entry is a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
         + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
     ),
     // These values must be words of a list.
@@ -126,27 +126,27 @@ struct ConfigurationFileTests {
     ("{osc: '9000'}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not \"9000\""),
     (
       "{'osc-listen': '10.0.0.1'}",
-      "1: \"osc-listen\" takes a list [...], each of it an address such as 192.168.7.2 or ::1, not \"10.0.0.1\""
+      "1: \"osc-listen\" takes a list [...] in which each entry is an address such as 192.168.7.2 or ::1, not \"10.0.0.1\""
     ),
     (
       "{'osc-listen': [\n'10.0.0.1',\n'stage'\n]}",
-      "3: \"osc-listen\" takes a list, each of it an address such as 192.168.7.2 or ::1, not \"stage\""
+      "3: \"osc-listen\" takes a list in which each entry is an address such as 192.168.7.2 or ::1, not \"stage\""
     ),
     (
       "{'osc-allow': ['10.0.0.0/40']}",
-      "1: \"osc-allow\" takes a list, each of it an address or a network such as 192.168.7.0/24, not \"10.0.0.0/40\""
+      "1: \"osc-allow\" takes a list in which each entry is an address or a network such as 192.168.7.0/24, not \"10.0.0.0/40\""
     ),
     (
       "{'link-interface': ['a/b']}",
-      "1: \"link-interface\" takes a list, each of it the name of a network interface such as eth0, not \"a/b\""
+      "1: \"link-interface\" takes a list in which each entry is the name of a network interface such as eth0, not \"a/b\""
     ),
     (
       "{'osc-send': ['10.0.0.1']}",
-      "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not \"10.0.0.1\""
+      "1: \"osc-send\" takes a list in which each entry is an address and a port such as 192.168.7.20:9000, not \"10.0.0.1\""
     ),
     (
       "{'osc-send': [null]}",
-      "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not null"
+      "1: \"osc-send\" takes a list in which each entry is an address and a port such as 192.168.7.20:9000, not null"
     ),
   ])
   func `a mistake is one line with file, line, key and allowed values`(

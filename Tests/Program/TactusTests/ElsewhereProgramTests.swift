@@ -42,7 +42,7 @@ struct ElsewhereProgramTests {
     try await terminal.enter("\(program) view")
     try await terminal.see("rolling", "sync on")
     #expect(try await stage.run(program, "send", "quit").status == 0)
-    try await terminal.see("tactus has ended; this view goes on")
+    try await terminal.see("tactus has ended; this view continues")
     #expect(await service.status() == 0)
     let again = try await serve(stage, on: 1, "--quantum=7")
     try await terminal.see("it answers again", "Quantum  7", "rolling")

@@ -28,8 +28,9 @@ struct FarNewsTests {
     }
     #expect(
       said == [
-        "The room at studio:20819 is there", "The room at studio:20819 cannot be reached; both rooms play on",
-        "The room at studio:20819 is there", "The room at studio:20819 has left",
+        "The room at studio:20819 is connected",
+        "The room at studio:20819 cannot be reached; both rooms play on",
+        "The room at studio:20819 is connected", "The room at studio:20819 has left",
       ])
   }
 
@@ -40,7 +41,9 @@ struct FarNewsTests {
       said += news.lines(far(state), at: .zero)
     }
     #expect(
-      said == Array(repeating: "No address is known for the room studio:20819; tactus asks again", count: 2))
+      said
+        == Array(
+          repeating: "No address is known for the room studio:20819; tactus looks it up again", count: 2))
   }
 
   @Test func `a tactus that calls itself is reported once, without other advice`() {
@@ -51,7 +54,8 @@ struct FarNewsTests {
     }
     #expect(
       said == [
-        "studio:20819 is this tactus itself, not another room", "The room at studio:20819 is there",
+        "studio:20819 leads back to this tactus itself, not to another room",
+        "The room at studio:20819 is connected",
       ])
   }
 

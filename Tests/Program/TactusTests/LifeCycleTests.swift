@@ -146,7 +146,7 @@ struct LifeCycleTests {
     try await linkhut.ask("enable on")
     let nowhere = try ChildProcess(stage.command([program, "--link", "--link-interface=nowhere0"]))
     try await nowhere.awaitLine(
-      beginning: "Link can't be on the network (none of the chosen interfaces: No such device)")
+      beginning: "Link can't use the network (none of the chosen interfaces: No such device)")
     nowhere.signal(SIGTERM)
     #expect(await nowhere.status() == 0)
     let child = try ChildProcess(stage.command([program, "--link", "--link-interface=lo"]))

@@ -100,7 +100,7 @@ struct MIDIProgramTests {
     try await tactus.awaitLine(beginning: "OSC from 127.0.0.1")
     sequencer.signal(SIGKILL)
     await sequencer.status()
-    try await tactus.awaitLine(beginning: "MIDI clock lost; its tempo stays")
+    try await tactus.awaitLine(beginning: "MIDI clock lost: tactus keeps its last tempo")
     #expect(try await linkhut.status().tempo == 133)
     // No user has chosen the clock's tempo, so tactus must not begin with that tempo at the next
     // start.

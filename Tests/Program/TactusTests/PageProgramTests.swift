@@ -228,7 +228,7 @@ struct PageProgramTests {
     #expect(await tactus.status() == 0)
     #expect(
       tactus.saidOnErrors.hasSuffix(
-        "pairing.json5 is not as tactus wrote it: all browsers have to pair again\n"))
+        "pairing.json5 is damaged or was changed: all browsers have to pair again\n"))
   }
 
   @Test(arguments: ["python"])

@@ -54,7 +54,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   },
   { $0.page.reach = .thisMachine("http://127.0.0.1:20810/") },
   { $0.page.reach = .network([]) },
-  { ($0.jack.sinks, $0.jack.sinkState) = ("none; jack/sink fits no port", .missing) },
+  { ($0.jack.sinks, $0.jack.sinkState) = ("none; no port has the name in jack/sink", .missing) },
   { ($0.jack.sinks, $0.jack.sinkState) = ("system: no JACK program plays", .found) },
   {
     $0.choices.audio.isOn = true

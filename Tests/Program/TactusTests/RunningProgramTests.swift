@@ -214,8 +214,8 @@ struct RunningProgramTests {
       .joined(separator: " ")
     #expect(
       doctor.contains(
-        "tactus: sends earlier (below 0: later) than JACK's latencies say: click/offset 50.67 ms, click/2/offset 3 ms, "
-          + "clock/offset -8 ms"), "\(doctor)")
+        "tactus: sends earlier (below 0: later) than JACK's latencies ask for, because of your offsets: "
+          + "click/offset 50.67 ms, click/2/offset 3 ms, clock/offset -8 ms"), "\(doctor)")
     // Without a folder in which a running tactus notes its port, commands know only the usual port. The
     // message says so.
     let blind = try await stage.run("env", "XDG_RUNTIME_DIR=", program, "status")

@@ -65,7 +65,7 @@ struct SecretFileTests {
     try scratch.write(text, to: "state/tactus/pairing.json5")
     #expect(chmod(path, 0o600) == 0)
     let secret = file(path).current()
-    #expect(notices.texts == ["\(path) is not as tactus wrote it: all browsers have to pair again"])
+    #expect(notices.texts == ["\(path) is damaged or was changed: all browsers have to pair again"])
     #expect(file(path).current() == secret && notices.texts.count == 1)
   }
 

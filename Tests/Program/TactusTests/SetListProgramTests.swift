@@ -108,7 +108,7 @@ struct SetListProgramTests {
     try await tablet.receive("load i:3 s:slow one")
     try await tablet.receive("delay f:600.0")
     tablet.press("set/next")
-    _ = try await tablet.receive(beginning: "error s:set/next: that was the set's last song")
+    _ = try await tablet.receive(beginning: "error s:set/next: this is the last song of the set list")
     let added = try await ChildProcess.run(stage.command([program, "send", "set/add", "Encore = tempo 100"]))
     #expect(added.status == 0, "\(added)")
     try await tablet.receive("set/coming s:Encore")

@@ -51,7 +51,9 @@ struct StudioNewsTests {
   mutating func `a start that an export lets go is reported as off the bar`() {
     #expect(news.lines(.init(isWaiting: true)).isEmpty)
     #expect(
-      news.lines(.init(rollsInExport: true)) == ["an export waits for no start: JACK rolls off the bar"])
+      news.lines(.init(rollsInExport: true)) == [
+        "JACK started at once, off the bar, because it is exporting (freewheeling)"
+      ])
     #expect(news.lines(.init(rollsInExport: true)).isEmpty)
     // A start during an export did not wait for a bar.
     #expect(news.lines(.init()).isEmpty)
@@ -69,7 +71,7 @@ struct StudioNewsTests {
     #expect(news.lines(.init(cutStarts: 2)).isEmpty)
     let senseless = news.lines(.init(cutStarts: 2, isMasterSenseless: true, waitsInVain: true))
     #expect(senseless.count == 2 && senseless[0].contains("make no sense"))
-    #expect(senseless[1].hasPrefix("launch-wait=stopped does nothing"))
+    #expect(senseless[1].hasPrefix("--launch-wait=stopped has no effect"))
     #expect(news.lines(.init(cutStarts: 2, isMasterSenseless: true, waitsInVain: true)).isEmpty)
   }
 
@@ -119,7 +121,7 @@ struct StudioNewsTests {
 
   @Test
   mutating func `a lost network is reported with its reason, and its return`() {
-    let lost = "Link can't be on the network (no more threads); trying again"
+    let lost = "Link can't use the network (no more threads); trying again"
     #expect(news.lines(.init(isMute: true, failure: "no more threads")) == [lost])
     #expect(news.lines(.init(isMute: true)).isEmpty)
     #expect(news.lines(.init()) == ["Link is on the network"])
@@ -127,7 +129,7 @@ struct StudioNewsTests {
 
   @Test
   mutating func `counters are reported when they grow, not when they restart`() {
-    let moved = "another JACK client was not ready: the start moves to the next boundary"
+    let moved = "another JACK client was not ready: the start waits for the next bar or beat"
     let back = "the DAW had drifted from the session: tactus moved it back"
     #expect(news.lines(.init(movedLaunches: 2, corrections: 1)) == [moved, back])
     #expect(news.lines(.init(movedLaunches: 2, corrections: 1)).isEmpty)
@@ -155,7 +157,7 @@ struct StudioNewsTests {
     #expect(news.lines(of(.silent)).isEmpty && news.lines(of(.acquiring)).isEmpty)
     #expect(news.lines(of(.locked(Tempo(120)))) == ["MIDI clock leads: 120.0 BPM"])
     #expect(news.lines(of(.locked(Tempo(121)))).isEmpty && news.lines(of(.acquiring)).isEmpty)
-    #expect(news.lines(of(.lost)) == ["MIDI clock lost; its tempo stays"])
+    #expect(news.lines(of(.lost)) == ["MIDI clock lost: tactus keeps its last tempo"])
     #expect(news.lines(of(.lost)).isEmpty)
     #expect(news.lines(of(.echo)).first?.contains("is tactus's own") == true)
     #expect(news.lines(of(.off)).isEmpty)

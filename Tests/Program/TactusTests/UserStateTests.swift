@@ -202,7 +202,7 @@ struct UserStateTests {
     let path = folder.path + "/state.json5"
     let startup = try start()
     let notice =
-      "\(path):\(words); nothing is remembered; the next choice puts it aside as \(path).broken"
+      "\(path):\(words); nothing is remembered; the next change of a setting renames this file to \(path).broken"
     #expect(startup.notices == [notice])
     #expect(startup.configuration == Configuration())
     // Reading leaves the file unchanged.
@@ -215,7 +215,7 @@ struct UserStateTests {
   @Test(arguments: [
     ("{\"is\": 5000, \"over\": 120}", "\"tempo\" takes a number from 20 to 999, not 5000"),
     ("{\"is\": 1e308, \"over\": 120}", "\"tempo\" takes a number from 20 to 999"),
-    ("5", "\"tempo\" is no { is, over }"), ("[[{}]]", "\"tempo\" is no { is, over }"),
+    ("5", "\"tempo\" must be { is: ..., over: ... }"), ("[[{}]]", "\"tempo\" must be { is: ..., over: ... }"),
   ])
   func `an invalid value is named, ignored, and kept in the file`(value: String, words: String)
     throws
@@ -232,7 +232,7 @@ struct UserStateTests {
     let startup = try start()
     #expect(startup.notices.count == 1)
     #expect(startup.notices[0].contains(words), "\(startup.notices)")
-    #expect(startup.notices[0].hasSuffix("; this value alone is not remembered"))
+    #expect(startup.notices[0].hasSuffix("; only this remembered value is lost"))
     #expect(startup.configuration.choices.syncsStartStop && startup.configuration.tempo == 120)
     _ = try run { $0.choices.offsets[.pulse] = .milliseconds(-4) }
     let after = try start()

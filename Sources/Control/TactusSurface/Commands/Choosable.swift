@@ -8,7 +8,7 @@ public protocol Choosable: Sendable {
   static var parameters: [Parameter] { get }
   /// The choice's values; nil: it has none of its own, so another setting's value holds.
   var values: [Value]? { get }
-  /// Makes one from values that fit `parameters`.
+  /// Makes a value of this type from values that fit `parameters`.
   init(_ values: [Value]) throws(Refusal)
 }
 
@@ -85,7 +85,9 @@ extension Meter: Choosable {
   public var values: [Value]? { [.whole(Int(beatsPerBar)), .whole(Int(beatType))] }
   public init(_ values: [Value]) throws(Refusal) {
     let unit = values[1].whole
-    guard unit & (unit - 1) == 0 else { throw .range("the note is 1, 2, 4, 8, 16 or 32, not \(unit)") }
+    guard unit & (unit - 1) == 0 else {
+      throw .range("the meter's notes are 1, 2, 4, 8, 16 or 32, not \(unit)")
+    }
     self.init(beatsPerBar: Int32(clamping: values[0].whole), beatType: Int32(clamping: unit))
   }
 }

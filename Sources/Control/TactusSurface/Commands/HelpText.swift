@@ -12,22 +12,27 @@ extension Table {
     Section(
       title: "Values", kind: .value,
       note:
-        "Send an address with its arguments to set the value, without arguments to ask for it. Subscribers get it when it "
-        + "changes."),
+        "Send an address with its arguments to set the value, or without arguments to ask for it. "
+        + "Subscribers get the value when it changes."),
     Section(
       title: "Triggers", kind: .trigger,
       note:
-        "Send them without an argument, with true, an impulse, or a number from 0.5 on. 0, a button's release, does nothing. "
-        + "Subscribers get the state of those that have one, so that a button lights up."),
+        "Send them without an argument, or with true, an impulse, or a number of at least 0.5. A "
+        + "smaller number does nothing, because a button sends 0 when it is released. Subscribers get the "
+        + "state of those triggers that have one, so that a button lights up."),
     Section(title: "Orders", kind: .order, note: "Send them with their argument."),
     Section(
       title: "Read-outs", kind: .reading,
-      note: "Subscribers get them when they change; send one without arguments to ask for it."),
+      note: "Subscribers get these values when they change. Send an address without arguments to ask for "
+        + "its value."),
     Section(
       title: "Feeds", kind: .feed,
-      note: "Sent at musical moments to those who subscribed to the group in brackets."),
-    Section(title: "Conversation", kind: .verb, note: "Send them to talk to the control surface itself."),
-    Section(title: "Answers", kind: .answer, note: "tactus sends them to one controller."),
+      note: "tactus sends these at musical moments to the controllers that subscribed to the group in "
+        + "brackets."),
+    Section(
+      title: "Conversation", kind: .verb,
+      note: "Send these to ask for values, to subscribe, and to see whether tactus answers."),
+    Section(title: "Answers", kind: .answer, note: "tactus sends these as answers to one controller."),
   ]
 
   /// A row in words.
@@ -75,7 +80,8 @@ extension Table {
     (
       stem: "set/titles/", count: titleRows,
       words:
-        "How many songs are in this row, and the title of each: \(titlesPerRow) songs a row, in their order."
+        "The number of songs in this row, then their titles: \(titlesPerRow) songs a row, in the set "
+        + "list's order."
     ),
   ]
 

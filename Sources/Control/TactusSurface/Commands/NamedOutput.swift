@@ -31,7 +31,7 @@ public struct NamedOutput: Hashable, Sendable {
     try Self.check(name: ends[0])
     guard let kind = OutputKind.allCases.first(where: { $0.word == ends[1] }) else {
       throw .range(
-        "an output is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), not \(printable(ends[1], limit: 40))"
+        "an output's kind is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), not \(printable(ends[1], limit: 40))"
       )
     }
     name = ends[0]
@@ -96,9 +96,10 @@ extension NamedOutput {
     if let timecode = settings.timecode, !timecode.start.exists(at: timecode.rate) {
       let why =
         timecode.rate.isDrop
-        ? "leaves out frames 00 and 01 of each minute but every tenth"
+        ? "skips frames 00 and 01 of each minute, except of every tenth minute"
         : "has frames 00 to \(timecode.rate.numbers - 1)"
-      throw .range("there is no start \(timecode.start.word): fps \(timecode.rate.word) \(why)")
+      throw .range(
+        "there is no timecode \(timecode.start.word) to start at: fps \(timecode.rate.word) \(why)")
     }
     if case .pulse(let gate) = settings, gate.rate.count == 0 {
       throw .range("a pulse's rate is \(Rate.often); start is for a reset")

@@ -77,8 +77,9 @@ struct OutputChoice<Part: Sendable>: Sendable {
 
 /// The words for the swing of each kind of output that has one.
 let swingWords =
-  "The percent of a pair of notes that the first note gets, from 50 to 75, and the note: 58/8 for eighths, 58/16 for "
-  + "sixteenths. 50 is straight. A new swing begins with the next pair."
+  "The share of a pair of notes that the first note gets, from 50 (straight) to 75 percent, and "
+  + "which notes swing: 58/8 for eighths, 58/16 for sixteenths. A change takes effect with the next "
+  + "pair."
 
 /// The settings of each kind of output.
 private let choices = Dictionary(
@@ -130,7 +131,8 @@ extension OutputChoice<ClockSettings> {
       OutputChoice("transport", \.sendsTransport, "Send Start, Stop and Continue, not clocks alone."),
       OutputChoice(
         "position", \.sendsPosition,
-        "Send song positions. Without them a start in the middle of the song is a Start on the song's next bar."
+        "Send song positions. Without them, a start in the middle of the song sends Start on the song's "
+          + "next bar."
       ),
       OutputChoice("swing", \.swing, swingWords),
       OutputChoice(
@@ -138,7 +140,7 @@ extension OutputChoice<ClockSettings> {
         within: .number(1...2000, unit: "ms")),
       OutputChoice(
         "play", \.plays,
-        "0 stops this machine, and no other. 1 starts this machine, and no other, on the song's next "
+        "Starts (1) or stops (0) only the machine at this output. A start waits for the song's next "
           + "bar; the song must roll.",
         isWritten: false),
     ]
@@ -159,9 +161,9 @@ extension OutputChoice<GateSettings> {
   fileprivate static var rate: OutputChoice {
     OutputChoice(
       "rate", \.rate,
-      "Pulses in a beat or bar: 4 is four a beat, 3/2 three in two beats, 1/bar one a bar, 1/8bars one "
-        + "in eight bars; up to 96 a beat, down to 1/64bars. A reset's may also be start: one pulse at the "
-        + "song's start, and no other.")
+      "Pulses in a beat or bar: 4 is four a beat, 3/2 three in two beats, 1/bar one a bar, 1/8bars "
+        + "one in eight bars; up to 96 a beat, down to 1/64bars. For a reset also start: a single pulse, "
+        + "at the song's start.")
   }
   fileprivate static var when: OutputChoice {
     OutputChoice(
@@ -211,8 +213,8 @@ extension OutputChoice<ClickSettings> {
   static var pattern: OutputChoice {
     OutputChoice(
       "pattern", \.pattern,
-      "One letter for each click of the bar: X accent, x beat, . silence. Fewer letters repeat, and begin again with each bar. "
-        + "Empty: accent on the bar's first beat.",
+      "One letter for each click of the bar: X accent, x beat, . silence. A shorter pattern repeats "
+        + "within the bar, and begins again with each bar. Empty: accent on the bar's first beat.",
       written: ("LETTERS", "up to 64 letters: X accent, x beat, . silence"))
   }
   static var swing: OutputChoice {

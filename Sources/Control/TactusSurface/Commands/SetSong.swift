@@ -35,9 +35,9 @@ public struct SetSong: Hashable, Sendable {
       guard let target = Target(part) else {
         throw .range("\"\(printable(String(part), limit: 60))\" is no address with its arguments")
       }
-      // A song's commands must not take another song.
+      // A song's commands must not start another song.
       guard !target.path.hasPrefix("set/") else {
-        throw .range("\(target.path): a song can't change the set")
+        throw .range("\(target.path): a song's commands can't change the set list")
       }
       targets.append(target)
     }
@@ -69,8 +69,7 @@ public struct SetSong: Hashable, Sendable {
 }
 
 extension SurfaceMemory {
-  /// Keeps the present position in the set list when songs are added or removed, even if the song taken
-  /// last is removed.
+  /// Keeps the place in the set list when songs are added or removed, even if the current song is removed.
   mutating func keepPlace(in songs: [SetSong], before: [SetSong]) {
     let titles = Set(songs.map(\.title))
     let place = before.firstIndex { $0.title == song } ?? songsBehind
@@ -83,8 +82,8 @@ extension Target {
   var output: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 }
 
-/// The titles of three songs: the song taken last, the song that waits for its beat or bar, and the song that
-/// `set/next` takes. Empty: none.
+/// The titles of three songs: the current song, the song that waits for its beat or bar, and the song to
+/// which `set/next` goes. Empty: none.
 public struct SetPlace: Hashable, Sendable {
   public var song = ""
   public var waiting = ""
@@ -100,8 +99,8 @@ extension Reading {
     SetPlace(song: own.song, waiting: own.songWaiting, coming: songAfter?.title ?? "")
   }
 
-  /// The indices of the songs before and after the present place in the set list, which is the waiting song
-  /// or the song taken last. Either index may be out of range.
+  /// The indices of the songs before and after the place in the set list. The place is the waiting song if
+  /// there is one, otherwise the current song. Either index may be out of range.
   private var places: (before: Int, after: Int) {
     let title = own.songWaiting.isEmpty ? own.song : own.songWaiting
     if let place = state.lists.songs.firstIndex(where: { $0.title == title }) {
@@ -110,10 +109,10 @@ extension Reading {
     return (own.songsBehind - 1, own.songsBehind)
   }
 
-  /// The number of the song taken last, from 1; 0: no song was taken.
+  /// The number of the current song, from 1; 0: no song was played yet.
   var songNumber: Int { (state.lists.songs.firstIndex { $0.title == own.song } ?? -1) + 1 }
 
-  /// The song after the present place in the set list; nil: there is none.
+  /// The song after the place in the set list; nil: there is none.
   var songAfter: SetSong? {
     state.lists.songs.indices.contains(places.after) ? state.lists.songs[places.after] : nil
   }
@@ -121,7 +120,8 @@ extension Reading {
   func nextSong() throws(Refusal) -> SetSong {
     guard let song = songAfter else {
       throw Refusal(
-        .notNow, state.lists.songs.isEmpty ? "the set has no songs" : "that was the set's last song")
+        .notNow, state.lists.songs.isEmpty ? "the set list is empty" : "this is the last song of the set list"
+      )
     }
     return song
   }
@@ -129,7 +129,8 @@ extension Reading {
   func previousSong() throws(Refusal) -> SetSong {
     guard state.lists.songs.indices.contains(places.before) else {
       throw Refusal(
-        .notNow, state.lists.songs.isEmpty ? "the set has no songs" : "there is no song before the first")
+        .notNow,
+        state.lists.songs.isEmpty ? "the set list is empty" : "this is the first song of the set list")
     }
     return state.lists.songs[places.before]
   }

@@ -13,14 +13,14 @@ extension Table {
         in: .audio, isRemembered: true),
       Choice(
         "link/name", \.audio.peerName,
-        "The name of this computer that the session's peers show beside its channels. With auto, the client's name in JACK and this "
-          + "computer's.",
+        "The name of this computer that the session's peers show beside its channels. auto: made from "
+          + "tactus's name in JACK and this computer's name.",
         within: .text(limit: ChosenName.longest), in: .audio, written: ("auto|NAME", ChosenName.allowed),
         isRemembered: true),
       Choice(
         "link/audio/delay", \.audio.delay,
-        "How long after its beat a received channel is heard: as little as the network allows (auto), or "
-          + "always this many milliseconds, beats or bars.",
+        "The delay of received channels: as short as the network allows (auto), or always this many "
+          + "milliseconds, beats or bars.",
         within: .text(limit: 16), in: .audio, written: ("auto|MS|Nbeats|Nbars", AudioDelay.allowed),
         isRemembered: true),
       Choice(
@@ -82,16 +82,17 @@ extension Table {
       },
       .label(
         "audio/thread",
-        "The priority of Link Audio's thread: in real time; ordinary, if this user may not have real "
-          + "time; slowed, while more packets come than its share of the processor allows."
+        "The priority of Link Audio's thread: in real time; ordinary, if this user is not allowed real "
+          + "time; slowed, while more packets come in than its share of the processor allows."
       ) { $0.state.audio.thread.words },
       .state(
         "audio/thread/kind", "The priority of Link Audio's thread as a fixed word for programs.",
         \.audio.thread),
       .verb(
         .audioList, [.whole(1...100)],
-        "Asks for the channels, \(SurfaceMachine.channelsPerPage) on a page: the first page, or the one "
-          + "of this number. tactus answers with audio/page, then with an audio/channel for each."),
+        "Asks for the list of channels, \(SurfaceMachine.channelsPerPage) on a page: the first page, or "
+          + "the page of this number. tactus answers with audio/page, then with an audio/channel for each "
+          + "channel."),
       .answer(
         "audio/page", [.whole(1...100), .whole(1...100), .whole(0...10_000)],
         "Begins the answer to audio/list: the page's number, the number of pages, and the number of "

@@ -15,12 +15,13 @@ extension Table {
     held("bend/push", "Faster by bend/step while it is held.", 1),
     held("bend/pull", "Slower by bend/step while it is held.", -1),
     .value(
-      "bend/step", [.number(0.1...most, unit: "%")], "How many per cent bend/push and bend/pull bend.",
+      "bend/step", [.number(0.1...most, unit: "%")],
+      "By how many per cent bend/push and bend/pull change the tempo.",
       read: { [.number($0.own.bendStep)] }, write: { values, _ in .bendStep(values[0].number) }),
     .order(
       "bend/jog", [.number(-1000...1000, unit: "ms")],
-      "Moves the beat forward by this much, or back if below 0: for a jog wheel. A move of 10 ms takes "
-        + "100 ms."
+      "For a jog wheel: moves the beat forward by this much, or back if below 0. A move of 10 ms "
+        + "takes 100 ms."
     ) { values, _ in .jog(values[0].number) },
     .trigger("bend/home", "Takes our outputs back to the session's beat. A move of 10 ms takes 100 ms.") {
       _, _ in .bendHome

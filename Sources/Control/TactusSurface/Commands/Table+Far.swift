@@ -9,13 +9,13 @@ extension Table {
     Node.rows(
       of: Choice(
         "link/offset", \.far.offset,
-        "Treats the other rooms as this much earlier than measured. If the way there is known to take longer "
-          + "than the way back, set half the difference. A change while it plays takes effect by 0.4 ms a "
-          + "second.",
+        "Moves the measured time of the other rooms earlier by this much. If packets are known to take "
+          + "longer to get there than back, set half the difference. While the song plays, a change takes "
+          + "effect slowly, by 0.4 ms a second.",
         within: .number(FarChoices.offsets, unit: "ms"), in: .far, isRemembered: true),
       Choice(
         "link/distance", \.far.distance,
-        "Makes the grids of the other rooms this much later; sound from here that takes this long to "
+        "Plays the beats of the other rooms later by this much; sound from here that takes this long to "
           + "travel is then in time there. Set it in one room only. If you change it while music plays, the "
           + "beats of one room jump by the difference.",
         within: .text(limit: 16), in: .far, written: ("Nbeats|Nbars", FarDistance.allowed), isRemembered: true
@@ -25,27 +25,28 @@ extension Table {
   private static let ofRooms: [Node] = [
     .order(
       "far/offset", [.text(limit: 255), .number(FarChoices.offsets, unit: "ms")],
-      "Treats the room of this name (--link-to) as this much earlier than measured, in addition to "
-        + "link/offset. A change takes effect by 0.4 ms a second."
+      "Moves the measured time of the room of this name (--link-to) earlier by this much, in addition "
+        + "to link/offset. A change takes effect slowly, by 0.4 ms a second."
     ) { values, _ in
       .command(.roomOffset(values[0].text, Micros(rounding: values[1].number * 1000)))
     },
     .count(
       "far", "",
-      "The number of other rooms that are heard. Their beat is in time; their sound needs its travel "
-        + "time."
+      "The number of other rooms that are connected. Their beat is in time; their sound arrives "
+        + "later, by its travel time."
     ) {
       $0.state.far.heard.count
     },
     .privateLabel(
-      "far/str", "Each other room: its address, its round trip, its loss, and how far its beat may be off."
+      "far/str", "Each other room: its address, round trip and loss, and how far its beat may be off."
     ) {
       $0.state.far.words
     },
     rooms,
     .measured(
       "far/roundtrip", "ms",
-      "The fastest round trip measured to the farthest of the rooms that are heard; 0 without one."
+      "The shortest measured round trip to the most distant of the connected rooms; 0 if no room is "
+        + "connected."
     ) { $0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0 },
     .measured(
       "far/bound", "ms",
@@ -54,7 +55,8 @@ extension Table {
     ) { ($0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0) / 2 },
     .measured(
       "far/loss", "%",
-      "The share of datagrams lost on the way here, of the last thousand from the room that loses the most."
+      "The share of a room's last thousand datagrams that were lost on the way here; of several "
+        + "rooms, the largest share."
     ) {
       $0.state.far.heard.compactMap(\.lossPercent).max() ?? 0
     },
@@ -98,7 +100,7 @@ public struct ShownFar: Hashable, Sendable {
 
   /// The state of the other rooms in few words; nil: the user wants no other rooms.
   package var short: String? {
-    if !failure.isEmpty { return "no way to other rooms" }
+    if !failure.isEmpty { return "rooms not reachable" }
     guard !rooms.isEmpty else { return nil }
     guard let first = heard.first else { return "no other room" }
     let later = first.distanceBeats == 0 ? "" : ", \(shortest(first.distanceBeats)) beats later"
@@ -161,16 +163,19 @@ public struct ShownRoom: Hashable, Sendable {
   package var words: String {
     switch state {
     case .nowhere:
-      return "\(name) has no address: is the name right, and is there a way to the Internet?"
+      return "\(name) has no known address: is the name right, and does this machine reach the Internet?"
     // Two rooms may share one router, so we cannot know whether the caller is the room that we call.
     case .waiting where isCalledBack:
-      return "\(name) does not answer, but a room at its address called: if that is it, this is enough"
-    case .waiting: return "\(name) does not answer: it is not there, or has another key"
-    case .ourselves: return "\(name) is this tactus itself"
-    case .away: return "\(name) is away"
+      return
+        "\(name) does not answer our calls, but a room at its address has called us: if it is the same room, the two are connected"
+    case .waiting: return "\(name) does not answer: it is not running, not reachable, or has another key"
+    case .ourselves: return "\(name) leads back to this tactus itself"
+    case .away: return "\(name) has stopped answering"
     case .unknown: return "\(name): \(SurfaceState.unknown)"
     case .proven:
-      guard let trip = roundTripMilliseconds else { return "\(name) is there, its clock is being measured" }
+      guard let trip = roundTripMilliseconds else {
+        return "\(name) is connected; its clock is being measured"
+      }
       let loss = lossPercent.map { ", \(shortest($0)) % lost" } ?? ""
       let distance = distanceBeats == 0 ? "" : ", \(shortest(distanceBeats)) beats later"
       return
@@ -183,9 +188,10 @@ public struct ShownRoom: Hashable, Sendable {
 extension Table {
   private static let rooms = Node.readings(
     "far/rooms", [.whole(0...10_000), .text(limit: 255)], each: ShownRoom.parameters,
-    "The other rooms for programs: how many there are, and why none can be reached, or nothing. Then for each room its name, its state as a "
-      + "fixed word, round trip, loss, offset, how much of that is applied, how much later its grid is, and whether a room at its address has "
-      + "called. -1: not measured."
+    "The other rooms for programs: their number, and the reason why none can be reached (empty: "
+      + "they can). Then for each room its name, its state as a fixed word, round trip, loss, offset, "
+      + "the part of the offset that is applied now, how much later its grid is, and whether a room at "
+      + "its address has called. -1: not measured."
   ) {
     let far = $0.state.far
     return [.whole(far.rooms.count), .text(printable(far.failure, limit: 255))]
@@ -225,7 +231,7 @@ extension ShownRoom {
 }
 
 extension FarDistance: Choosable {
-  static let allowed = "0, or as 4beats or 2bars, up to \(most)"
+  static let allowed = "0, or a length such as 4beats or 2bars, up to \(most)"
 
   public var values: [Value]? { [.text(word)] }
 

@@ -8,8 +8,9 @@ extension Table {
     [
       .state(
         "transport/state",
-        "What the transport does, as a fixed word for programs: none, without a JACK server; waiting, for the beat or bar of a start; starting, "
-          + "while JACK waits for another client; stopping, until the beat or bar of a stop.", \.doing),
+        "What the transport does, as a fixed word for programs. none: there is no JACK server; waiting: "
+          + "a start waits for its beat or bar; starting: JACK waits for another client; stopping: a stop "
+          + "waits for its beat or bar.", \.doing),
       .readings(
         "transport/start",
         [when, .number(0...1e6, unit: "beats"), .number(1...65, unit: "notes")],
@@ -60,8 +61,9 @@ extension Table {
         in: .session),
       Choice(
         "count/in", \.launch.countIn,
-        "Click this many whole bars before a start, which waits for them, also with the click off. A Link peer's start "
-          + "has a fixed time: you hear the bars that are left until then. With launch now there is no count-in.",
+        "Click this many whole bars before a start, even if the click is off; the start waits for them. "
+          + "A Link peer's start has a fixed time: you hear only the bars that are left until then. With "
+          + "launch now there is no count-in.",
         within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars"), in: .session, isRemembered: true),
       Choice(
         "launch/align", \.launch.alignment,
@@ -70,9 +72,10 @@ extension Table {
         in: .session),
       Choice(
         "launch/wait", \.launch.wait,
-        "What JACK's transport shows while your start or a Link peer's waits. starting: slow clients get "
-          + "ready meanwhile. stopped, until just before the beat: for programs that play as soon as they "
-          + "read starting (Qtractor). With a count-in it always shows starting.",
+        "What JACK's transport shows while your start, or a Link peer's, waits. With starting, slow "
+          + "clients get ready meanwhile. With stopped, it shows stopped until just before the beat: for "
+          + "programs that play as soon as they read starting (Qtractor). With a count-in it always shows "
+          + "starting.",
         in: .session),
       Choice(
         "stop/when", \.stop,
@@ -115,8 +118,8 @@ extension Table {
         "Show other JACK clients the bar and beat this much earlier, and start them this much earlier."),
       Choice(
         "jack/tick/double", \.showsFineTicks,
-        "As timebase master, show the tick with its fraction, too, for plugin hosts. Off by default: with it, jackd ignores "
-          + "the locates of programs that send back the position that they read.",
+        "As timebase master, also show the tick as a fraction, for plugin hosts. Off by default: with "
+          + "it, jackd ignores the locates of programs that send back the position that they read.",
         in: .jack),
       Choice(
         "jack/sink", \.sink,
@@ -137,7 +140,7 @@ extension Table {
         read: { $0.state.jack.timebase == .tactus }, write: { .timebase($0) }),
       .label(
         "jack/timebase/str",
-        "The timebase master. JACK does not name another client, so (probably) marks a guess."
+        "The timebase master. JACK does not say which client it is, so (probably) marks a guess."
       ) { $0.state.master },
       .readings(
         "jack/timebase/kind", [SurfaceState.masters.parameter, .text(limit: 255)],
@@ -166,7 +169,8 @@ extension Table {
       ),
       .state(
         "jack/sink/state",
-        "Whether there are such clients, as a fixed word for programs: missing, if no port has the name that jack/sink says.",
+        "Whether jack/sink/str names clients, as a fixed word for programs: missing, if no port has the "
+          + "name in jack/sink.",
         \.jack.sinkState),
     ]
 
@@ -182,17 +186,18 @@ extension Table {
       if $1[0].number != 0 { $0.readings.hasLaunched = true }
     },
     .measured(
-      "lead/error", "ms", "How far a leading host's beat and the session's are apart.",
+      "lead/error", "ms", "How far the beat of a leading host and the session's beat are apart.",
       \.readings.leadErrorMilliseconds),
     .label("status", "The transport's state, in a word or a line.") { $0.state.status },
     .label("message", "The last message, for instance that a peer came or that JACK is back.", \.message),
-    .label("osc/str", "Where tactus listens for OSC, and the addresses that it still waits for.") {
+    .label("osc/str", "Where tactus listens for OSC, and the addresses at which it can't listen yet.") {
       $0.own.reach.words
     },
-    .list("osc/open", "At how many addresses tactus listens for OSC, and the addresses.") {
+    .list("osc/open", "The number of addresses at which tactus listens for OSC, and the addresses.") {
       $0.own.reach.open
     },
-    .list("osc/missing", "How many addresses tactus waits for, or lacks, and the reason for each.") {
+    .list("osc/missing", "The number of addresses at which tactus can't listen yet, and the reason for each.")
+    {
       $0.own.reach.missing
     },
     .label("version", "The program's version.") { $0.version },
@@ -207,7 +212,7 @@ extension Table {
     },
     .readings(
       "save/outcome", [.whole(0...Int(Int32.max)), .word(["none", "saved", "failed"]), .text(limit: 255)],
-      "How many saves there were, and the result of the last, as a fixed word for programs and as a text."
+      "The number of saves, and the result of the last one, as a fixed word for programs and as a " + "text."
     ) {
       let state = $0.state
       let outcome = state.saving.count == 0 ? 0 : state.saving.hasFailed ? 2 : 1
@@ -215,13 +220,13 @@ extension Table {
     },
     ofThisMachine(
       "save",
-      "Writes the present settings into the configuration file, if there is none or tactus wrote it. "
+      "Writes the present settings into the configuration file, unless that file was written by hand. "
         + "Only the same machine may send it.",
       .save(replacing: false)),
     ofThisMachine(
       "save/replace",
-      "Writes the present settings into the configuration file, even if you wrote it: yours is kept beside it. Only the same machine may "
-        + "send it.",
+      "Writes the present settings into the configuration file, even if it was written by hand: the "
+        + "old file is kept beside it. Only the same machine may send it.",
       .save(replacing: true)),
     ofThisMachine("quit", "Ends tactus. Only the same machine may send it.", .quit),
   ]

@@ -6,8 +6,8 @@ extension Table {
   static let midi: [Node] = [
     .value(
       "midi/learn", [.text(limit: 128)],
-      "An address, with arguments if you like: the next key, knob or pedal that you touch is bound to it. Empty: none "
-        + "is.",
+      "Binds the next key, knob or pedal that you touch to this address, with arguments if you like. "
+        + "Empty: stops waiting for a touch.",
       read: { [.text($0.own.lesson)] }, write: { values, _ in .learn(values[0].text) }),
     .label("midi/learned", "The binding that was learned last, as --midi takes it.") { $0.own.learned },
     .label("midi/last", "The last key, knob or pedal that sent a message.") { $0.own.lastEvent },
@@ -21,7 +21,8 @@ extension Table {
     .verb(.midiList, [], "tactus sends you every binding, as midi/binding."),
     .answer(
       "midi/binding", [.text(limit: 255), .text(limit: 16)],
-      "A key, knob or pedal, its command, and where that comes from: learned, configured or standard."),
+      "A key, knob or pedal, its command, and where the binding comes from: learned, configured or "
+        + "standard."),
   ]
 
   /// Why these targets cannot be bound, in words for the user; nil: they can.

@@ -81,7 +81,7 @@ extension Table {
   private static func jitter(_ port: Port, _ what: String) -> Node {
     .measured(
       "\(port)/jitter", "us",
-      "The largest error in the time of a \(what), of the last ten to twenty seconds."
+      "The largest timing error of a \(what) in the last ten to twenty seconds."
     ) { $0.state.readings.jitterMicros[port] }.restoring { $0.readings.jitterMicros[port] = $1[0].number }
   }
 
@@ -92,14 +92,15 @@ extension Table {
     [
       .feed(
         "beat", [.whole(1...64), .whole(-1_000_000...1_000_000)], .beat,
-        "The beat in the bar, and the bar, sent when you hear each beat: each note of the meter, seven "
-          + "in 7/8. Bars before a launch are 0 and below."
+        "The beat in the bar, and the bar; sent when you hear each beat, which is each note of the "
+          + "meter: seven in 7/8. Bars before a launch are 0 and below."
       )
     ]
     + (1...beatLights).map { .feed("beat/\($0)", [.flag], .beat, "Lit during beat \($0) of the bar.") }
     + [
       .feed("downbeat", [.flag], .beat, "Lit during the first beat of the bar."),
-      .feed("phase", [.number(0...1)], .phase, "The position in the bar, at most 30 times a second."),
+      .feed(
+        "phase", [.number(0...1)], .phase, "The position in the bar, from 0 to 1, at most 30 times a second."),
       .feed(
         "countin", [.number(0...320, unit: "beats")], .phase,
         "Beats until the launch, as notes of the meter; 0 without a launch."),
@@ -132,12 +133,13 @@ extension Table {
     .verb(.query, [.text(limit: 255)], "tactus sends you every value, or those that match the pattern."),
     .verb(
       .subscribe, [.number(0...65_535, unit: "port"), .text(limit: 255), .number(0...3600, unit: "s")],
-      "tactus sends you what changes: to this port (none: where this message came from), these groups (none: state), for "
-        + "this many seconds (0: until unsubscribe). Also as subscribe/9000 and subscribe/9000/state/beat."),
+      "Subscribes you to what changes: at this port (none: the port of this message), for these "
+        + "groups (none: state), for this many seconds (0: until unsubscribe). Also as subscribe/9000 and "
+        + "subscribe/9000/state/beat."),
     .verb(
       .proof, [.text(limit: 16)],
-      "tactus sends this to subscribers that --osc-allow does not name. Send it back to show that you hear it, then you get "
-        + "everything."),
+      "tactus sends this to subscribers that --osc-allow does not name. Send it back to show that you "
+        + "hear tactus; then you get everything."),
     .verb(
       .unsubscribe, [.number(0...65_535, unit: "port")],
       "Ends the subscription. tactus first clears your lights and labels."),
@@ -154,8 +156,8 @@ extension Table {
     .answer("update", [.flag], "1 before all values are sent, 0 after them."),
     .answer(
       "error", [.text(limit: 255), .text(limit: 255), .whole(1...7)],
-      "What was wrong, with which address, and a code: 1 address, 2 type or count, 3 range, 4 not now, 5 refused, "
-        + "6 malformed, 7 not paired."),
+      "What was wrong, the address that it was about, and a code: 1 address, 2 type or count, 3 "
+        + "range, 4 not now, 5 refused, 6 malformed, 7 not paired."),
     .answer("bye", [], "tactus ends."),
   ]
 }

@@ -129,7 +129,7 @@ extension Node {
       },
       .measured(
         "out/\(name)/jitter", "us",
-        "The largest error in the time of a clock, of the last ten to twenty seconds."
+        "The largest timing error of a clock in the last ten to twenty seconds."
       ) { health($0).jitterMicros },
       .count(
         "out/\(name)/madeup", "clocks",

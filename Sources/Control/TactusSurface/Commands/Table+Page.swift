@@ -15,10 +15,14 @@ extension Table {
       },
       .readings(
         "web/reach", [PageReach.words.parameter, .whole(0...100)], each: [.text(limit: 255)],
-        "Where the page is open, as a fixed word for programs: nowhere (off), not yet (closed), for this machine (here) or for its networks; "
-          + "the number of its addresses, and the addresses."
+        "Who can open the page, as a fixed word for programs: nobody (off), nobody yet (closed), this "
+          + "machine (here) or its networks (network); then the number of the page's addresses, and the "
+          + "addresses."
       ) { $0.state.page.reach.told }.restoring { $0.page.reach = PageReach(told: $1) },
-      .list("web/missing", "How many addresses the page lacks, and the reason for each.") {
+      .list(
+        "web/missing",
+        "The number of addresses at which the page can't be opened yet, and the reason for each."
+      ) {
         $0.state.page.missing
       }.restoring { $0.page.missing = $1.listed },
     ]

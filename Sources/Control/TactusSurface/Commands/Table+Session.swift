@@ -27,7 +27,7 @@ extension Table {
       "The tempos at the two ends of tempo/fader.",
       read: { [.number($0.own.faderRange.lowerBound), .number($0.own.faderRange.upperBound)] },
       write: { values, _ throws(Refusal) in
-        guard values[0].number < values[1].number else { throw .range("the lower end first") }
+        guard values[0].number < values[1].number else { throw .range("the lower end first, then the upper") }
         return .faderRange(values[0].number...values[1].number)
       }),
     .measured("tempo/waits", "BPM", "The tempo that waits for its beat or bar; 0: none waits.") {
@@ -78,8 +78,9 @@ extension Table {
         letter: "m", written: ("N/UNIT", "1 to 64 and the note, such as 4/4 or 7/8"), isRemembered: true),
       Choice(
         "lead", \.lead,
-        "Where tempo and beat come from: the Link session (link), JACK's timebase master (host), that master while there "
-          + "is one and else the session (auto), or a sequencer's MIDI clock at the port control (midi).",
+        "Where tempo and beat come from: the Link session (link), JACK's timebase master (host), that "
+          + "master if there is one and otherwise the session (auto), or a sequencer's MIDI clock at the "
+          + "port control (midi).",
         in: .session),
       Choice(
         "lead/grid", \.hostIsTheClock,
@@ -87,7 +88,8 @@ extension Table {
         in: .session),
       .offset(
         "lead/midi/offset", .control,
-        "Follow the leading MIDI clock this much earlier, if the session is behind its sequencer."))
+        "Follow the leading MIDI clock this much earlier, if the session sounds later than its "
+          + "sequencer."))
     + [
       .readings(
         "quantum/kind", [.word(["bar", "beats"]), .number(0...256, unit: "beats")],
@@ -110,13 +112,15 @@ extension Table {
       .label("link/str", "Enabled or Disabled.") { $0.state.linkWord },
       .flag(
         "link/active",
-        "tactus takes part in Link: always, or as --life=auto decides. 0: it rests and has no peers.",
+        "tactus is on the network as a Link peer. 0: --life=auto has taken it off, so it has no peers.",
         \.link.isActive),
       .count("peers", "", "Other peers in the session.", \.link.peers),
       .label("peers/str", "Other peers in the session, as text: No Links, 1 Link, 2 Links.") {
         links($0.state.link.peers)
       },
-      .privateLabel("peers/list", "The peers' addresses; (2) is two Link apps on one machine.") {
+      .privateLabel(
+        "peers/list", "The peers' addresses; (2) after an address stands for two Link apps on that machine."
+      ) {
         $0.state.link.peerList
       },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
@@ -154,7 +158,8 @@ extension Table {
   private static func scaled(_ reading: Reading, by factor: Double) throws(Refusal) -> Intent {
     let tempo = reading.tempoBelowBend * factor
     guard tempoRange.contains(tempo) else {
-      throw .range("\(tempo < 20 ? "half" : "double") would be \(brief(tempo)) BPM; 20 to 999 BPM")
+      throw .range(
+        "\(tempo < 20 ? "half" : "double") would be \(brief(tempo)) BPM; the tempo is 20 to 999 BPM")
     }
     return .tempo(tempo, .now)
   }

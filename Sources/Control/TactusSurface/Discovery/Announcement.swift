@@ -78,7 +78,7 @@ struct Announcement: ~Copyable {
     var status: Int32 = 0
     guard waitpid(shell, &status, WNOHANG) != 0 else { return nil }
     return status >> 8 == Self.notInstalled
-      ? "there is no \(command) here" : "\(command) has ended: is avahi-daemon there?"
+      ? "\(command) is not installed" : "\(command) has ended: does avahi-daemon run?"
   }
 
   deinit {

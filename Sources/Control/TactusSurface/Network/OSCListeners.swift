@@ -196,7 +196,7 @@ final class OSCListeners {
 
   private static func words(_ failure: OpenFailure) -> String {
     failure.code == EADDRNOTAVAIL
-      ? "OSC: not at \(failure.endpoint.address), which is no address of this machine (yet)"
+      ? "OSC: can't listen at \(failure.endpoint.address): this machine does not have that address (yet)"
       : "no OSC: \(failure)"
   }
 

@@ -31,11 +31,11 @@ final class OutwardSockets {
       sockets[isIPv6] = box
     }
     if !box.socket.send(bytes, to: target), errno != EAGAIN {
-      complain(of: target, "there is no way to \(target): \(String(cString: strerror(errno)))")
+      complain(of: target, "\(target) can't be reached: \(String(cString: strerror(errno)))")
     }
     for _ in 0..<Self.batch {
       guard let (target, isThere) = box.socket.nextUnreachable() else { return }
-      complain(of: target, isThere ? "nobody listens at \(target)" : "there is no way to \(target)")
+      complain(of: target, isThere ? "nobody listens at \(target)" : "\(target) can't be reached")
     }
   }
 

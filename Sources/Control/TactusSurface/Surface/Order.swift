@@ -48,7 +48,7 @@ public enum Notice: Hashable, Sendable {
   case anotherTactus(Endpoint)
   /// The user did not name this target, and it has not shown that it receives our packets.
   case unproven(Endpoint)
-  /// A song of the set list was taken.
+  /// A song of the set list was started.
   case song(String)
   /// A command of a song was refused.
   case songRefused(String)
@@ -122,20 +122,20 @@ public enum Notice: Hashable, Sendable {
     case .learned(let binding): "MIDI: learned \(binding)"
     case .song(let words), .songRefused(let words): "Song: \(words)"
     case .unsaid(let why): "OSC out: \(printable(why, limit: 200))"
-    case .touchesLost: "MIDI and keys: too many at once, some are lost"
+    case .touchesLost: "MIDI and keys: too many messages at once, some are lost"
     case .stranger(let host, let areNamed):
       "OSC from \(host) is not obeyed: this host is \(areNamed ? "not named" : "on none of this machine's networks")"
         + "; --osc-allow=\(host) allows it"
     case .anotherTactus(let source):
-      "OSC: \(source) sends values that only tactus sends, so it is another tactus: it is not obeyed"
+      "OSC: \(source) sends values that only tactus sends, so it is another tactus; its commands are ignored"
     case .unproven(let target):
       "OSC: \(target) has not confirmed that it hears tactus, and gets less; "
         + "--osc-allow=\(target.address) sends it everything"
     case .notRemembered(let path, let host):
-      "OSC: tactus does not remember \(path), which \(host) set; with --osc-allow=\(host) it does"
+      "OSC: \(host) set \(path), but tactus will not remember it; --osc-allow=\(host) lets it"
     case .opened(let words): words
     case .missing(let why): "\(why); trying again"
-    case .portTaken(let port, let other): "port \(port) is in use by another program: OSC takes \(other)"
+    case .portTaken(let port, let other): "port \(port) is in use by another program: OSC uses port \(other)"
     }
   }
 }

@@ -49,11 +49,11 @@ extension SurfaceMachine {
 
   mutating func receiveProof(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
     let own = subscribers.indices.filter { subscribers[$0].target.isKin(of: peer) }
-    guard case .string(let text)? = arguments.first else { throw .type("the text that was sent") }
+    guard case .string(let text)? = arguments.first else { throw .type("the text of tactus's proof message") }
     guard let index = own.first(where: { proof(of: subscribers[$0].target.endpoint) == text }) else {
       try allowance.spend(Cost.picture)
       if receiveProof(ofApplicant: text, from: peer) { return }
-      throw Refusal(.notNow, "no subscription was sent this")
+      throw Refusal(.notNow, "no subscription waits for this text")
     }
     guard !subscribers[index].hears else { return }
     try allowance.spend(Cost.picture)
@@ -70,8 +70,8 @@ extension SurfaceMachine {
   }
 }
 
-/// Remembers other tactus that send us the values which they show. If we obeyed these values, a light of
-/// theirs would press a button of ours, and a light of ours a button of theirs.
+/// Remembers other tactus that send us the values which they show. If we obeyed these values, each light of
+/// the other tactus would press our button, and each of our lights would press its button.
 struct MirrorGuard {
   private struct MirrorPeer {
     /// When we asked the sender whether it is a tactus.
@@ -108,7 +108,8 @@ struct MirrorGuard {
     return true
   }
 
-  /// Notes that the source has sent its proof text back, so that it is ignored. Returns true the first time.
+  /// Notes that the source has shown that it is a tactus: from now on its messages are ignored. Returns true
+  /// the first time.
   mutating func know(_ source: Endpoint, at now: Micros) -> Bool {
     guard let teller = tellers[source], !teller.isKnown else { return false }
     tellers[source] = MirrorPeer(asked: teller.asked, heard: now, isKnown: true)

@@ -45,7 +45,7 @@ extension SurfaceMachine {
       }
       rows = try self.rows(matching: text.hasPrefix("/") ? text : Table.address(text))
       rows = readable(rows, by: peer)
-      guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no value matches") }
+      guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no address with a value matches") }
     }
     try answer(rows, to: peer)
   }
@@ -125,7 +125,7 @@ extension SurfaceMachine {
       return target
     }
     guard wish.port == nil else {
-      throw .refused("a browser gets its values through its own connection: no port")
+      throw .refused("a browser gets its values through its own connection: leave out the port")
     }
     guard browsers.contains(peer) else { throw .refused("this connection has ended") }
     return peer
@@ -171,7 +171,8 @@ extension SurfaceMachine {
         challenge(index)
         continue
       }
-      leave(index, why: subscribers[index].lease == nil ? "silent for an hour" : "its lease ended")
+      leave(
+        index, why: subscribers[index].lease == nil ? "silent for an hour" : "its subscription has run out")
     }
   }
 

@@ -75,7 +75,7 @@ extension SurfaceMachine {
     }
     if !asked.isEmpty { try answer(asked, to: peer) }
     if let failure { throw failure }
-    if !found { throw Refusal(.unknownAddress, "no value matches") }
+    if !found { throw Refusal(.unknownAddress, "no address with a value matches") }
   }
 
   /// The rows that match, if the search fits into the allowance. Charges the cost of the search.
@@ -246,7 +246,8 @@ extension SurfaceMachine {
       Message(
         Table.address("message"),
         .string(
-          "\(row.path) holds until tactus ends: start tactus with --osc-allow=\(host) to have it remembered")),
+          "\(row.path) is set until tactus ends: start tactus with --osc-allow=\(host) to keep such settings")
+      ),
       to: answerTarget(for: asker.peer))
     note(.notRemembered(row.path, from: host))
   }
@@ -255,7 +256,7 @@ extension SurfaceMachine {
   /// them.
   private func mayKeep(_ peer: Peer) throws(Refusal) {
     guard !isPaired(peer) else { return }
-    throw .refused("name this controller with --osc-allow=\(peer.endpoint.address)")
+    throw .refused("only for paired controllers: start tactus with --osc-allow=\(peer.endpoint.address)")
   }
 
   mutating func expect(_ tempo: Double) {

@@ -41,7 +41,7 @@ extension SurfaceMachine {
     case .full:
       reading.own.lesson = ""
       refuse(
-        Refusal(.notNow, "no more than \(MIDIMap.limit) can be learned"), Table.address("midi/learn"),
+        Refusal(.notNow, "at most \(MIDIMap.limit) bindings can be learned"), Table.address("midi/learn"),
         to: .midi)
     case .moves(let targets, let isStandard):
       // While the song plays, ignore a Start: a device that sends our own Start back must not start the song

@@ -4,16 +4,16 @@ import TactusChoices
 import TactusMIDI
 import TactusOSC
 
-// Takes songs of the set list. A song's commands have the same rights as this machine's keys, because this
+// Starts songs of the set list. A song's commands have the same rights as this machine's keys, because this
 // machine's user wrote them.
 extension SurfaceMachine {
-  /// Takes a song at once, on a beat or on a bar. A later request replaces an earlier one.
+  /// Starts a song at once, on the next beat or on the next bar. A later request replaces an earlier one.
   mutating func request(_ title: String, on launch: LaunchMoment, _ asker: Asker, at time: Micros)
     throws(Refusal)
   {
-    // If a song's commands could take another song, this might never end.
-    guard songBeingSaid == nil else { throw .refused("a song can't change the set") }
-    guard let song = song(title) else { throw Refusal(.notNow, "the set has no such song") }
+    // If a song's commands could start another song, this might never end.
+    guard songBeingSaid == nil else { throw .refused("a song's commands can't change the set list") }
+    guard let song = song(title) else { throw Refusal(.notNow, "the set list has no such song") }
     let cost = SetSong.cost(of: song.targets)
     try allowance.owe(cost)
     agenda.dropSongs()

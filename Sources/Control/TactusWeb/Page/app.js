@@ -14,7 +14,7 @@ import { startTabs, show as showTab } from "./tabs.js";
 import { Trouble } from "./trouble.js";
 
 const alone = 10_000;
-const goesOn = "The beat goes on by itself; nothing you touch is sent.";
+const goesOn = "The beat goes on, but your changes are not sent.";
 const notPaired = 7; // an error's code
 const screenTurn = 1000 / 60; // milliseconds; some screens refresh faster, and some browsers draw less often
 const longestFrame = 40; // a longer one was dropped, or the page is hidden
@@ -70,9 +70,9 @@ function sayConnection() {
 	const text = {
 		connecting: "Looking for tactus …",
 		stale: `No answer. ${goesOn}`,
-		lost: session.timeline ? `Connection lost. ${goesOn}` : "tactus is not there yet.",
+		lost: session.timeline ? `Connection lost. ${goesOn}` : "tactus does not answer yet.",
 		alone: "Alone: this device keeps the beat by itself. If tactus has a new address, scan its code.",
-		deaf: "Too many browsers watch: this one shows nothing new until another leaves.",
+		deaf: "Too many browsers are connected: this one shows nothing new until another disconnects.",
 		live: desk.isPaired ? "" : watching,
 	}[shown];
 	if (document.body.dataset.connection !== shown && shown !== "connecting") {
@@ -96,7 +96,7 @@ function meet(name, version) {
 	if (version === known.version) return;
 	// A reloaded page is silent until it is touched.
 	if (!click.isOn) return location.reload();
-	toast("tactus has another version now: load this page again when its click may pause.");
+	toast("tactus now runs in another version: reload this page when its click may pause.");
 }
 on($("other"), "click", () => {
 	known = { name: met.name, version: known.version };
@@ -126,7 +126,7 @@ const connection = new Connection({
 	},
 	lost(paths) {
 		const names = [...new Set(paths)].slice(0, 3).join(", ");
-		toast(`The connection was lost just then: ${names} may not have arrived.`);
+		toast(`The connection was just lost: ${names} may not have arrived.`);
 	},
 });
 desk.connection = connection;

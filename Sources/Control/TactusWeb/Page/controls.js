@@ -97,7 +97,7 @@ function typed(box, { least, most, unit, kind }) {
 	const value = Number(box.value.trim().replace(",", ".").replace("−", "-"));
 	const isGood = box.value.trim() !== "" && value >= least && value <= most && (kind !== "whole" || Number.isInteger(value));
 	if (isGood) return value;
-	refuse(box, `${box.value.trim() || "Nothing"} does not go here: ${kind === "whole" ? "whole numbers, " : ""}${short(least)} to ${short(most)}${unit ? ` ${unit}` : ""}.`);
+	refuse(box, `${box.value.trim() || "Nothing"} is not allowed here: ${kind === "whole" ? "whole numbers, " : ""}${short(least)} to ${short(most)}${unit ? ` ${unit}` : ""}.`);
 	return null;
 }
 

@@ -60,7 +60,7 @@ function channel(desk, [name, kind]) {
 	if (kind === "sent") return { box: make("div.line", {}, make("span.name", {}, name), told), tell: (values) => (told.textContent = `sent: ${values[2]}`) };
 	const figures = make("p.help");
 	let taken = name;
-	const delay = make("input.box", { "aria-label": `Delay of ${name}`, placeholder: "as all" });
+	const delay = make("input.box", { "aria-label": `Delay of ${name}`, placeholder: "same as all" });
 	on(delay, "change", () => desk.order("audio/receive", [delay.value ? `${name}=${delay.value}` : name], delay));
 	const leave = button(desk, "Leave", name, "audio/receive/end", () => [taken]);
 	const tell = ([, , health, late, buffer, jitter, arrives, level, rate, dropouts, lost, behind, by]) => {

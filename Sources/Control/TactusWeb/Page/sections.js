@@ -13,24 +13,24 @@ import { findingElement } from "./trouble.js";
 const soundCards = `
 Click: click, click/volume Volume, click/sound Sound, pattern, click/subdivision, click/swing Swing, click/when It plays, count/in
 phone
-MIDI clock: clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off its place by, clock/swing Swing, clock/settle Time to settle
-Pulses: pulse, pulse/rate Per beat, pulse/swing Swing, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset
+MIDI clock: clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off by at most, clock/swing Swing, clock/settle Time to settle
+Pulses: pulse, pulse/rate Per beat, pulse/swing Swing, pulse/offset Earlier by, pulse/jitter Off by at most, run/offset
 Your own outputs: outputs, new-output
 Set list: set, set/go Song number
-In time with the room: click/offset, click/2/offset, jack/offset, jack/sink, jack/sink/str That is, jack/latency Its latency, jack/latency/refused, jack/xruns, jack/lost`;
+In time with the room: click/offset, click/2/offset, jack/offset, jack/sink, jack/sink/str, jack/latency Its latency, jack/latency/refused, jack/xruns, jack/lost`;
 
 const linkCards = `
 trouble
 Ableton Link: link Enabled, peers/str Session, peers/list Peers, startstop, link/active On the network
 Link Audio: link/audio Sound of the peers, link/name Our name, link/audio/delay Heard later by, channels
-Other rooms: far/str Rooms, far Heard, link/offset They are earlier by, link/distance Their grid is later by, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen, far/key Key, far/refused
-Who leads: lead/str, lead Lead, lead/grid, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Apart by, jack/timebase/str, takeover Timebase
+Other rooms: far/str Rooms, far Connected rooms, link/offset Their time is earlier by, link/distance Their beat is later by, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen, far/key Key, far/refused
+Who leads: lead/str, lead Lead, lead/grid, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Leader is off by, jack/timebase/str, takeover
 Bar: quantum, quantum/bar, meter, align
-Launch: launch, count/in, stop/when, stop/at, launch/align Exactly, launch/wait While it waits, launch/error, launch/moved Starts that came later
-Drift: drift Sound card's rate, drift/lag, drift/correct Correct, drift/above Above, drift/corrections Corrections
+Launch: launch, count/in, stop/when, stop/at, launch/align Start exactly, launch/wait JACK shows while waiting, launch/error, launch/moved Delayed starts
+Drift: drift Sound card's rate, drift/lag, drift/correct Correct it, drift/above Correct above, drift/corrections Corrections
 page`;
 
-// Cards that are one line while these are off.
+// Cards that show only their first line while their part is switched off, each with the row that switches it.
 const switches = { "MIDI clock": "clock", Pulses: "pulse", "Link Audio": "link/audio", "Other rooms": "far/rooms" };
 
 const groups = `Link: link startstop peers quantum meter align, Lead: lead, Tempo: tempo timeline, Launch: launch count,

@@ -38,9 +38,9 @@ export class Trouble {
 		const value = (path, otherwise) => this.desk.value(path, otherwise);
 		const bad = [];
 		const say = (words, remedy) => bad.push({ grade: "bad", words, remedy });
-		if (value("jack/connected", 1) === 0) say("The JACK server does not run: nothing sounds.", "tactus comes back by itself when the server runs.");
+		if (value("jack/connected", 1) === 0) say("The JACK server does not run: nothing sounds.", "tactus reconnects by itself when the server runs.");
 		const late = this.lately("jack/xruns");
-		if (late > 0) say(`The audio came late ${late === 1 ? "once" : `${late} times`} in the last minute.`, "A longer period, or less work for the computer, helps.");
+		if (late > 0) say(`The audio came late ${late === 1 ? "once" : `${late} times`} in the last minute.`, "Choose a longer period in JACK, or close other programs.");
 		const lost = this.lately("jack/lost");
 		if (lost > 0) say(`tactus missed ${lost} audio ${lost === 1 ? "cycle" : "cycles"} in the last minute.`);
 		const leads = value("lead", "link");
@@ -49,11 +49,11 @@ export class Trouble {
 		if (leads === "midi" && midi === "echo") say("The MIDI clock that leads is tactus' own, looped back.", "Disconnect the port clock from the port control.");
 		const [kind, master] = this.desk.values.get("jack/timebase/kind") ?? [];
 		if (leads === "link" && kind === "other") {
-			say(`The session leads, but ${master} is timebase master: JACK's programs get its bars and tempo.`, "Take the timebase over, or let auto lead.");
+			say(`tactus follows the Link session, but ${master} is timebase master: JACK's programs get bars and tempo from ${master}.`, "Take the timebase, or set Lead to auto.");
 		}
 		for (const path of ["osc/missing", "web/missing"]) {
 			const [, ...reasons] = this.desk.values.get(path) ?? [];
-			for (const reason of reasons) say(`An address is missing: ${reason}.`, "tactus tries again every two seconds.");
+			for (const reason of reasons) say(`An address could not be opened: ${reason}.`, "tactus tries again every two seconds.");
 		}
 		const told = JSON.stringify(bad);
 		if (told === this.told) return;

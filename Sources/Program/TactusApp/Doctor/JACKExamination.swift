@@ -50,8 +50,8 @@ enum JACKExamination {
     return .bad(
       "JACK", line + ", not real time: every busy program can make it stutter",
       mend:
-        "Start the server in real-time mode (jackd -R, QjackCtl: Settings, Realtime); the limits below say whether "
-        + "you may.")
+        "Start the server in real-time mode (jackd -R, QjackCtl: Settings, Realtime); the entry \"Real time\" below says "
+        + "whether you may.")
   }
 
   private static func latencies(_ survey: GraphSurvey) -> [Finding] {
@@ -76,9 +76,10 @@ enum JACKExamination {
     return [
       .bad(
         "Latency",
-        "JACK reports no latency for \(silent.joined(separator: ", ")), although there always is some",
+        "JACK reports no latency for \(silent.joined(separator: ", ")), although every sound card has some",
         mend:
-          "tactus check measures it with a cable from an output to an input, and --set compensates for it.")
+          "Connect an output to an input by a cable: tactus check measures the latency, and tactus check --set corrects it."
+      )
     ]
   }
 
@@ -89,7 +90,7 @@ enum JACKExamination {
     return [
       .bad(
         "Latency",
-        "\(ports)\(more): the program reports a latency of more than 2 s; tactus takes that for none",
+        "\(ports)\(more): the program reports a latency of more than 2 s, which tactus ignores",
         mend: "Restart that program, or report the defect to its authors.")
     ]
   }
@@ -99,14 +100,15 @@ enum JACKExamination {
     var findings: [Finding] = []
     if ours.count > 1 {
       findings.append(
-        .note("Company", "\(ours.count) tactus are on this server: \(ours.joined(separator: ", "))"))
+        .note("Company", "tactus runs \(ours.count) times on this server: \(ours.joined(separator: ", "))"))
     }
     switch (survey.showsBars, ours.isEmpty) {
     case (true, true):
       findings.append(
         .note(
-          "Timebase", "another program shows its bars and beats on JACK's transport",
-          mend: "With --lead=auto tactus follows it; with tactus send takeover it takes its place."))
+          "Timebase", "another program is timebase master: JACK's transport shows its bars and beats",
+          mend:
+            "With --lead=auto tactus follows it; tactus send takeover makes tactus timebase master instead."))
     case (true, false): findings.append(.good("Timebase", "bars and beats are shown on JACK's transport"))
     case (false, _): findings.append(.good("Timebase", "no other program is timebase master"))
     }

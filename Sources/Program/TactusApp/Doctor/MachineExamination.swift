@@ -59,13 +59,17 @@ enum MachineExamination {
       ? .good(
         "Real time", "granted" + (facts.priorityLimit > 0 ? ", up to priority \(facts.priorityLimit)" : ""))
       : .bad(
-        "Real time", "this user may not have it: every busy program can make the sound stutter", mend: limits)
+        "Real time", "this user is not allowed to use it: every busy program can make the sound stutter",
+        mend: limits)
   }
 
   private static func memory(_ facts: Facts) -> Finding {
-    guard let bytes = facts.lockedMemory, bytes < 64 << 20 else { return .good("Memory", "may be locked") }
+    guard let bytes = facts.lockedMemory, bytes < 64 << 20 else {
+      return .good("Memory", "audio programs may keep their data in RAM (memlock)")
+    }
     return .bad(
-      "Memory", "only \(bytes >> 10) KiB may be locked: under pressure the sound waits for the disk",
+      "Memory",
+      "only \(bytes >> 10) KiB of sound data may stay in RAM (memlock): when memory is short, the sound waits for the disk",
       mend: limits)
   }
 
@@ -89,7 +93,7 @@ enum MachineExamination {
     guard let governor = facts.governor, governor == "powersave" || governor == "ondemand" else { return [] }
     return [
       .note(
-        "Processor", "its governor is \(governor): short periods may be missed when it has slowed down",
+        "Processor", "its governor is \(governor): while it has slowed down, JACK may miss short periods",
         mend: "On stage: sudo cpupower frequency-set -g performance")
     ]
   }

@@ -131,11 +131,12 @@ enum NetworkExamination {
     case .heard: return heard(interface, topic)
     case .notHeard:
       return .bad(
-        topic, "\(interface.address): Link's packets do not come back in: a firewall blocks them",
+        topic, "\(interface.address): Link's packets go out, but do not come in: a firewall blocks them",
         mend:
-          "Let UDP from the local network in, at least to 224.76.78.75 port 20808, and to the free ports that Link's "
-          + "measurements and Link Audio take: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
-          + "firewalld's zone \"home\" or \"trusted\".")
+          "Let UDP from the local network in: sudo ufw allow proto udp from "
+          + "\(network(of: interface.address)), or put the interface into firewalld's zone \"home\" or "
+          + "\"trusted\". Link needs at least 224.76.78.75 port 20808, and the free ports that its "
+          + "measurements and Link Audio use.")
     case .notSent(let code) where code == ENETUNREACH || code == ENETDOWN:
       // Most machines have no multicast route on loopback. Link needs no such route if the machine has
       // a network.
@@ -145,13 +146,14 @@ enum NetworkExamination {
         mend: "As root: ip route add 224.0.0.0/4 dev \(interface.name)")
     case .notSent(let code) where code == EPERM || code == EACCES:
       return .bad(
-        topic, "\(interface.address): a firewall blocks packets to Link's group",
+        topic, "\(interface.address): a firewall blocks outgoing packets to Link's multicast address",
         mend: "Let UDP to 224.76.78.75 port 20808 out.")
     case .notSent(let code), .noSocket(let code):
       let hint = interface.hasMulticast ? "" : ", and the interface has no multicast"
       guard !interface.isLoopback else { return nil }
       return .bad(
-        topic, "\(interface.address): Link can't be sent: \(String(cString: strerror(code)))\(hint)",
+        topic,
+        "\(interface.address): Link's packets can't be sent: \(String(cString: strerror(code)))\(hint)",
         mend:
           "As root: ip link set \(interface.name) multicast on; ip route add 224.0.0.0/4 dev \(interface.name)"
       )

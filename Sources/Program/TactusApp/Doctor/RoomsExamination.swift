@@ -25,7 +25,9 @@ enum RoomsExamination {
   }
 
   private static func unreachable(_ failure: String, _ who: String) -> Finding {
-    .bad(topic, who + "no way to them (\(failure))", mend: "tactus tries again every second.")
+    .bad(
+      topic, who + "they can't be reached (\(failure))",
+      mend: "Check this machine's network; tactus tries again every second.")
   }
 
   private static func room(_ room: ShownRoom, _ who: String) -> Finding? {
@@ -35,13 +37,15 @@ enum RoomsExamination {
       .bad(
         topic, who + words,
         mend:
-          "Write the other room's address, or its name as the other room knows it; tactus asks again every ten seconds."
+          "Correct the name after --link-to, or write the other room's IP address there; tactus looks the "
+          + "name up again every ten seconds."
       )
     case .ourselves:
       .bad(
         topic, who + words,
         mend:
-          "Write the other room's address after --link-to. Only one of two rooms has to call; one that is called needs no --link-to."
+          "Write the other room's address after --link-to. Only one of two rooms needs --link-to; the "
+          + "other needs only --link-accept."
       )
     case .waiting where room.isCalledBack:
       .good(topic, who + words + ", and --link-to is not needed here")
@@ -49,12 +53,12 @@ enum RoomsExamination {
       .bad(
         topic, who + words,
         mend:
-          "Is tactus --link-accept running there, and does UDP port 20819 of its router lead to that machine? Its "
-          + "tactus doctor shows four letters of its key, and whether a caller used another key.")
+          "Check in the other room: does tactus run with --link-accept, does the router forward UDP port "
+          + "20819 to that machine, and does tactus doctor show the same four letters of the key as here?")
     case .away:
       .bad(
         topic, who + words + "; both rooms play on",
-        mend: "Check the Internet connection of both; tactus keeps calling.")
+        mend: "Check the Internet connection of both rooms; tactus keeps calling.")
     case .proven: .good(topic, who + words)
     case .unknown: nil
     }
@@ -67,14 +71,16 @@ enum RoomsExamination {
         .note(
           topic,
           who
-            + "\(shortest(loss)) % of what they send is lost: a tempo or a start may take a second to get here",
-          mend: "A cable instead of wireless, on both sides, loses least."))
+            + "\(shortest(loss)) % of the packets from the other rooms are lost: a tempo or a start may "
+            + "arrive a second late",
+          mend: "Use a cable instead of Wi-Fi, in both rooms."))
     }
     if let trip = Double(told.words("far/roundtrip")), trip >= muchTime {
       findings.append(
         .note(
           topic,
-          who + "a round trip takes \(shortest(trip)) ms, and the beats may be \(shortest(trip / 2)) ms apart"
+          who + "a packet takes \(shortest(trip)) ms there and back, so the beats of the rooms may be "
+            + "\(shortest(trip / 2)) ms apart"
         ))
     }
     return findings
@@ -88,14 +94,15 @@ enum RoomsExamination {
         .note(
           topic,
           who
-            + "without a key: every machine that can send to this one from a private address may play along",
-          mend: "If you do not trust all machines in that network: tactus far-key makes a key.")
+            + "no key is set: every machine that can send to this one from a private address may join the "
+            + "session",
+          mend: "If you do not trust all machines in that network, make a key: tactus far-key.")
       ]
     case let name:
       [
         .good(
           topic,
-          who + "key \"\(name)\": the other rooms must show the same four letters, or they have another key")
+          who + "the key of this room has the letters \"\(name)\": the other rooms must show the same four")
       ]
     }
   }
@@ -104,14 +111,19 @@ enum RoomsExamination {
     let places = told.list("far/seen/list").compactMap { Endpoint.split($0).flatMap { Address($0.host) } }
     guard let translated = places.first(where: { place in !own.contains { $0.isSame(as: place) } }) else {
       return places.isEmpty
-        ? [] : [.good(topic, who + "seen there by this machine's own address, without NAT")]
+        ? []
+        : [
+          .good(
+            topic,
+            who + "the other rooms see this machine at its own address: no router translates it (no NAT)")
+        ]
     }
     return [
       .good(
         topic,
         who
-          + "seen there as \(translated): a router in between translates addresses (NAT). A packet each "
-          + "second keeps the way back open")
+          + "the other rooms see this machine at \(translated): a router translates its address (NAT). "
+          + "tactus sends a packet each second, so that the router keeps the way back open")
     ]
   }
 
@@ -120,9 +132,10 @@ enum RoomsExamination {
     guard !place.isEmpty, place != "?" else { return [] }
     return [
       .note(
-        topic, who + "a caller at \(place) used another key",
+        topic, who + "a caller at \(place) was refused: it used another key or none",
         mend:
-          "If that is your other room: tactus far-key --show in both, and tactus far-key --typed where it is wrong."
+          "If the caller is your other room, compare tactus far-key --show in both rooms; where the key "
+          + "is wrong, enter the right one with tactus far-key --typed."
       )
     ]
   }

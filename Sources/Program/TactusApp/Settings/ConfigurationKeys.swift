@@ -61,11 +61,11 @@ struct ConfigurationKeys<Settings> {
     case .value(let value) where value.takes.repeats:
       let words = value.takes.allowed.words
       guard case .array(let elements) = element.value else {
-        return [key.complaint(element, "a list [...], each of it \(words)")]
+        return [key.complaint(element, "a list [...] in which each entry is \(words)")]
       }
       value.clear(&settings)
       return Self.collect(elements) { element throws(UserError) in
-        let text = try key.text(element, value.takes.allowed, "a list, each of it \(words)")
+        let text = try key.text(element, value.takes.allowed, "a list in which each entry is \(words)")
         if let why = value.takes.allowed.objectionBeside(text, value.read(settings)) {
           throw UserError(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
         }
@@ -148,7 +148,7 @@ extension String {
 enum ConfigurationFile {
   static let keys = ConfigurationKeys(Configuration.options)
 
-  /// - Parameter orPipe: whether `path` may be a pipe; a path on the command line may be one.
+  /// - Parameter orPipe: whether `path` may be a pipe. Only a path from the command line may be one.
   static func read(
     _ path: String, orPipe: Bool = false, into configuration: inout Configuration
   ) throws(UserError) {
@@ -181,7 +181,7 @@ enum ConfigurationFile {
   private static func allowed(_ option: Option<Configuration>) -> String {
     guard let takes = option.takes else { return "Allowed: true or false." }
     let words = takes.allowed.words
-    if takes.repeats { return "Allowed: a list, each of it \(words)." }
+    if takes.repeats { return "Allowed: a list in which each entry is \(words)." }
     guard let bare = takes.bare else { return "Allowed: \(words)." }
     return "Allowed: \(words); true is \(bare)" + (option.off == nil ? "." : ", false is off.")
   }

@@ -95,7 +95,7 @@ final class SecretFile: Sendable {
   private static func read(_ path: String, _ stamp: Stamp) throws(UserError) -> Secret {
     let bytes = try WholeFile.read(path, limit: longest)
     guard let secret = Secret(file: bytes) else {
-      throw UserError("\(path) is not as tactus wrote it", .unreadable)
+      throw UserError("\(path) is damaged or was changed", .unreadable)
     }
     guard !stamp.isOpenToOthers else { throw UserError("\(path): others could read it", .unreadable) }
     return secret

@@ -67,13 +67,13 @@ struct Startup {
     return configuration
   }
 
-  /// Only read the file here and write nothing: many commands start only to show something.
+  /// Reads the state file and writes nothing, because many commands start only to show something.
   private mutating func remembered(at path: String) -> UserState {
     do throws(UserError) {
       let state = try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
       // Limit the list, because no user would read a longer one.
       let shown = state.unreadable.prefix(4)
-      notices += shown.map { "\($0); this value alone is not remembered" }
+      notices += shown.map { "\($0); only this remembered value is lost" }
       if state.unreadable.count > shown.count {
         notices.append("\(path): \(state.unreadable.count - shown.count) more values cannot be read")
       }
@@ -84,7 +84,8 @@ struct Startup {
         return UserState()
       }
       let future =
-        error.kind == .unreadable ? "" : "; the next choice puts it aside as \(StateKeeper.aside(path))"
+        error.kind == .unreadable
+        ? "" : "; the next change of a setting renames this file to \(StateKeeper.aside(path))"
       notices.append("\(error.inALine); nothing is remembered\(future)")
       return UserState()
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusJSON5
 
-/// The choices that tactus remembers from one run to the next: those made while it played.
+/// The choices that tactus remembers from one run to the next: those that were made while it ran.
 ///
 /// A remembered choice wins over the configuration until the user edits its key in the configuration. The
 /// command line counts for one run only, and is not remembered.
@@ -50,7 +50,7 @@ struct UserState: Equatable {
     guard case .object(let parts) = member.element.value,
       let value = parts.first(where: { $0.name == "is" })?.element.value,
       let over = parts.first(where: { $0.name == "over" })?.element.value
-    else { throw UserError(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
+    else { throw UserError(path, line: member.line, "\"\(member.name)\" must be { is: ..., over: ... }") }
     // Both values must be allowed for the option.
     var nobodys = Configuration()
     for value in [value, over] {

@@ -28,14 +28,14 @@ enum WholeFile {
       } else if errno == EAGAIN, orPipe {
         var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, timeoutMillis) > 0 else {
-          throw UserError("\(path): a pipe whose writer does not finish", .unreadable)
+          throw UserError("\(path): a pipe that its writer does not close", .unreadable)
         }
       } else if errno != EINTR {
         throw UserError(path, code: errno)
       }
     }
     if bytes.isEmpty, orPipe, isPipe(file) {
-      throw UserError("\(path): a pipe that brought nothing", .unreadable)
+      throw UserError("\(path): an empty pipe", .unreadable)
     }
     return bytes
   }

@@ -60,10 +60,10 @@ struct DoctorCommand: Conversing {
   private func configuration() -> [Finding] {
     do {
       return try Startup([]).notices.map {
-        .bad("Memory of choices", $0, mend: "You need do nothing; tactus starts a new file.")
+        .bad("Remembered settings", $0, mend: "You need not do anything: tactus starts a new file.")
       }
     } catch {
-      return [.bad("Configuration", error.text, mend: "Correct that line; tactus does not start with it.")]
+      return [.bad("Configuration", error.text, mend: "Correct that line: until then tactus does not start.")]
     }
   }
 
@@ -99,7 +99,7 @@ struct DoctorCommand: Conversing {
     do throws(UserError) {
       return (RemoteValues(try running.values()), running.port)
     } catch {
-      throw UserError("does not run, or not with OSC at port \(running.port)", .unavailable)
+      throw UserError("is not running, or does not listen for OSC at port \(running.port)", .unavailable)
     }
   }
 
@@ -112,7 +112,7 @@ struct DoctorCommand: Conversing {
       return [
         .note(
           "Link Audio",
-          "\(who)may not send and receive in real time: while other programs are busy, channels may have gaps",
+          "\(who)is not allowed to send and receive in real time: while other programs are busy, channels may have gaps",
           mend: MachineExamination.limits)
       ]
     case .slowed:
@@ -139,7 +139,7 @@ struct DoctorCommand: Conversing {
       .good(topic, "\(who)runs, controlled at OSC port \(port): \"\(told.words("status"))\"")
     ]
     findings += told.list("osc/missing").map {
-      .bad(topic, who + "lacks a part of OSC: \($0)", mend: "tactus tries again every two seconds.")
+      .bad(topic, who + "can use OSC only in part: \($0)", mend: "tactus tries again every two seconds.")
     }
     if told.isOn("click"), told.isOn("jack/connected"), told.flag("click/connected") == false {
       findings.append(
@@ -174,8 +174,9 @@ extension DoctorCommand {
       : ""
     return [
       .note(
-        "tactus", "\(who)sends \(when) than JACK's latencies say: \(list)",
-        mend: kept + "If you no longer need that, measure again with tactus check, or \(cure).")
+        "tactus", "\(who)sends \(when) than JACK's latencies ask for, because of your offsets: \(list)",
+        mend: kept
+          + "If you no longer need these offsets, measure again with tactus check, or remove them: \(cure).")
     ]
   }
 
@@ -192,8 +193,9 @@ extension DoctorCommand {
     return [
       .bad(
         "tactus",
-        "\(who)leads with the session, but \(other) is timebase master: JACK's programs get its bars and tempo",
-        mend: "\(send)takeover takes its place; with --lead=auto tactus follows it instead.")
+        "\(who)follows the Link session, but \(other) is timebase master: other JACK programs get bars and tempo from \(other)",
+        mend:
+          "\(send)takeover makes tactus timebase master. With --lead=auto tactus follows \(other) instead.")
     ]
   }
 
@@ -220,7 +222,8 @@ extension DoctorCommand {
     let topic = "Page"
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
     let lacks = told.state.page.missing.map {
-      Finding.bad(topic, "\(who)missing somewhere: \($0)", mend: "tactus tries again every two seconds.")
+      Finding.bad(
+        topic, "\(who)not open at every address: \($0)", mend: "tactus tries again every two seconds.")
     }
     return lacks + reach(told.state.page.reach, who, send, answers)
   }
@@ -242,7 +245,7 @@ extension DoctorCommand {
       [
         .note(
           topic, "\(who)off",
-          mend: "\(send)web/open 1 opens one for phones, tactus web shows how to get there.")
+          mend: "\(send)web/open 1 opens the page to phones; tactus web shows its address.")
       ]
     case .closed:
       [.bad(topic, "\(who)not open yet", mend: "tactus has printed the reason, and tries again.")]
@@ -252,7 +255,7 @@ extension DoctorCommand {
           topic, "\(who)open at \(address), to this machine alone; \(send)web/open 1 opens it to phones")
       ]
     case .network([]):
-      [.note(topic, "\(who)open, but there is no network for phones")]
+      [.note(topic, "\(who)open, but this machine is in no network now")]
     case .network(let addresses):
       [.good(topic, "\(who)open at \(addresses.joined(separator: ", ")); tactus web has a QR code")]
     case .unknown: []

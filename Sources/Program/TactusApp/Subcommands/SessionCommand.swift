@@ -32,7 +32,8 @@ struct SessionCommand: Subcommand {
       let name = operands[1]
       guard let start = shelf.startScript(of: name) else {
         let hint = name.nearest(among: shelf.names).map { ": do you mean \"\($0)\"?" }
-        throw UserError("there is no session \"\(name)\"" + (hint ?? "; tactus session list"), .mistyped)
+        throw UserError(
+          "there is no session \"\(name)\"" + (hint ?? "; tactus session list shows all"), .mistyped)
       }
       let options = Array(operands.dropFirst(2))
       if let stray = options.first, !stray.hasPrefix("-") {
@@ -44,7 +45,7 @@ struct SessionCommand: Subcommand {
         throw RunningNote.objection(toSecond: wanted.name, named: "-- --name=NAME")
       }
       return Self.become(start, options)
-    case ("start", _): throw UserError("start takes a name; tactus session list", .mistyped)
+    case ("start", _): throw UserError("start needs a name; tactus session list shows them", .mistyped)
     default: throw UserError("takes list or start", .mistyped)
     }
   }

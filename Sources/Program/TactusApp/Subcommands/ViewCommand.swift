@@ -128,7 +128,7 @@ private struct Visit: ~Copyable {
     tactus.keys.drain()
     if let messages { return receive(messages, tell) }
     guard Link.clock() - heard > Self.longestSilence else { return }
-    fallSilent("it does not answer; what is shown is old")
+    fallSilent("it does not answer; the view shows its last state")
     tell(silence ?? "", true)
   }
 
@@ -183,7 +183,7 @@ private struct Visit: ~Copyable {
     }
     tactus.receive(messages, ahead: guess.ahead)
     guard hasEnded else { return }
-    fallSilent("tactus has ended; this view goes on when it is back, q leaves it")
+    fallSilent("tactus has ended; this view continues when it runs again, q leaves it")
     tell(silence ?? "", true)
   }
 }

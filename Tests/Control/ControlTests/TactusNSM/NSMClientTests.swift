@@ -158,7 +158,7 @@ func `requests at the wrong time are refused with the reason`() {
   _ = stage.outputs()
   stage.receive("/nsm/client/open", .string("/s/b"), .string("b"), .string("t"))
   stage.receive("/nsm/client/save")
-  let busy = "still busy with the last order"
+  let busy = "still busy with the last request"
   #expect(
     stage.outputs() == [error("/nsm/client/open", -8, busy), error("/nsm/client/save", -8, busy)])
   stage.client.opened(.done)
@@ -220,7 +220,7 @@ func `wrong types and numbers of arguments are refused`() {
   ]
   for arguments in shapes {
     stage.client.receive(Message("/nsm/client/open", arguments: arguments), from: manager)
-    let refusal = error("/nsm/client/open", -1, "takes path, name and client ID as text")
+    let refusal = error("/nsm/client/open", -1, "open needs path, name and client ID as text")
     #expect(stage.outputs() == [refusal], "\(arguments)")
   }
   for address in [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("Being found", .serialized)
+@Suite("Announcements by mDNS", .serialized)
 struct AnnouncementTests {
   /// Makes a fake Avahi command, which records its arguments and its process id and then keeps running.
   private func fakeAvahi(_ folder: String) throws -> String {
@@ -70,7 +70,7 @@ struct AnnouncementTests {
     let controller = try OtherController(.pythonosc, for: studio.port)
     controller.send("/tactus/click i:1")
     #expect(studio.wait { studio.commands == [.set("click", .flag(true))] })
-    let missing = Notice.missing("not announced: there is no /nowhere/avahi-publish here")
+    let missing = Notice.missing("not announced: /nowhere/avahi-publish is not installed")
     #expect(studio.wait { studio.notices.contains(missing) })
     #expect(studio.notices.count { $0 == missing } == 1, "for both services once")
   }

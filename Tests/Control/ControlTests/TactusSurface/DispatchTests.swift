@@ -189,7 +189,7 @@ struct DispatchTests {
     #expect(desk.program.state.tempo == Tempo(20))
     desk.forget()
     desk.send("/tactus/tempo/half")
-    #expect(desk.errors == ["tempo/half: half would be 10 BPM; 20 to 999 BPM"])
+    #expect(desk.errors == ["tempo/half: half would be 10 BPM; the tempo is 20 to 999 BPM"])
   }
 
   @Test
@@ -205,7 +205,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `taps set their median tempo, and after a pause the count begins anew`() {
+  func `taps set their median tempo, and start over after a pause`() {
     var desk = Desk()
     func tap(_ desk: inout Desk, after seconds: Double) {
       desk.wait(seconds)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("OSC goes out")
+@Suite("OSC messages to other programs")
 struct OutwardTests {
   private static let mixer = Endpoint(Address.v4(0xC0A8_0709), port: 10_023)
 
@@ -130,12 +130,15 @@ struct OutwardTests {
   }
 
   @Test(arguments: [
-    ("", "first tempo, beat, bar, start, stop"), ("tick 1.2.3.4:5 /a", "not tick"),
+    ("", "tempo, beat, bar, start, stop first"), ("tick 1.2.3.4:5 /a", "not tick"),
     ("tempo", "ADDRESS:PORT"),
     ("tempo 1.2.3.4 /a", "address and port"), ("tempo 1.2.3.4:0 /a", "address and port"),
-    ("tempo mixer:10023 /a", "address and port"), ("tempo 239.1.2.3:5 /a", "one program's"),
-    ("tempo 255.255.255.255:5 /a", "one program's"), ("tempo 0.0.0.0:5 /a", "one program's"),
-    ("tempo 1.2.3.4:5 a", "then an OSC address"), ("tempo 1.2.3.4:5 /a*", "then an OSC address"),
+    ("tempo mixer:10023 /a", "address and port"),
+    ("tempo 239.1.2.3:5 /a", "a program's address and port first"),
+    ("tempo 255.255.255.255:5 /a", "a program's address and port first"),
+    ("tempo 0.0.0.0:5 /a", "a program's address and port first"),
+    ("tempo 1.2.3.4:5 a", "an OSC address such as /fx/1/par/01 after the port"),
+    ("tempo 1.2.3.4:5 /a*", "an OSC address such as /fx/1/par/01 after the port"),
     ("tempo 1.2.3.4:5 /a {bmp}", "there is no bmp"), ("tempo 1.2.3.4:5 /a {bpm", "a } is missing"),
     ("tempo 1.2.3.4:5 /a \"x", "a \" is missing"), ("tempo 1.2.3.4:5 /a {1}2", "a space before"),
     ("tempo 1.2.3.4:5 /a {}", "number is missing"),
@@ -159,6 +162,6 @@ struct OutwardTests {
     let everybody = Endpoint(Address.v4(0x7FFF_FFFF), port: 9)
     for _ in 1...3 { sockets.send(LibloCodec.encode(Message("/a")), to: everybody) }
     #expect(
-      said.withLock { $0 } == ["OSC out: there is no way to 127.255.255.255:9: Permission denied"])
+      said.withLock { $0 } == ["OSC out: 127.255.255.255:9 can't be reached: Permission denied"])
   }
 }

@@ -87,7 +87,7 @@ struct OwnOutputTests {
     ("t=mtc start=24:00:00:00", "01:00:00:00"), ("t=mtc start=00:00:00:30", "01:00:00:00"),
     ("t=mtc level=1", "not level=1"),
     ("t=ltc start=23:59:59:25", "frames 00 to 24"), ("t=mtc fps=24 start=00:00:00:24", "frames 00 to 23"),
-    ("t=mtc start=00:01:00:01 fps=29.97df", "no start 00:01:00:01"),
+    ("t=mtc start=00:01:00:01 fps=29.97df", "no timecode 00:01:00:01 to start at"),
     ("d=clock offset=1 offset=2", "offset is given twice"),
     ("d=clock play=yes play=yes", "play is given twice"),
     ("p=pulse rate=start", "for a reset"),

@@ -68,7 +68,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `a target off our listen addresses gets a connected socket of its own`() throws {
+  func `a target outside our listen addresses gets a socket of its own`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: 0)]
     var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
@@ -245,7 +245,8 @@ struct RealClientTests {
     settings.listen = [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)]
     let studio = try Studio(settings)
     defer { studio.close() }
-    let missing = Notice.missing("OSC: not at 198.51.100.1, which is no address of this machine (yet)")
+    let missing = Notice.missing(
+      "OSC: can't listen at 198.51.100.1: this machine does not have that address (yet)")
     #expect(studio.notices == [missing])
     #expect(studio.surface.endpoints.map(\.address) == [.loopback])
     let controller = try OtherController(.pythonosc, for: studio.port)

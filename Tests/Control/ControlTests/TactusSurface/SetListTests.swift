@@ -73,7 +73,7 @@ struct SetListTests {
     var desk = try desk("note 40 = set/next", "note 41 = set/previous")
     desk.send("/tactus/subscribe", .string("state"))
     desk.play([0x90, 41, 1])
-    #expect(desk.notices.map(\.text).contains { $0.contains("no song before the first") })
+    #expect(desk.notices.map(\.text).contains { $0.contains("this is the first song of the set list") })
     desk.play([0x90, 40, 1])
     desk.play([0x80, 40, 0])
     desk.wait(0.1)
@@ -213,7 +213,8 @@ struct SetListTests {
     #expect(desk.program.state.tempo == Tempo(140) && desk.outward.count == 1)
     desk.send("/tactus/set/go", .int32(4))
     desk.send("/tactus/set/song", .string("Closer"))
-    #expect(desk.errors == ["set/go: the set has 3 songs", "set/song: the set has no Closer"])
+    #expect(
+      desk.errors == ["set/go: the set list has 3 songs", "set/song: the set list has no song \"Closer\""])
     desk.send("/tactus/set/add", .string("Evil = quit"))
     desk.send("/tactus/set/remove", .string("Last"))
     #expect(desk.program.state.lists.songs.count == 3 && !desk.program.quit)
@@ -221,7 +222,7 @@ struct SetListTests {
   }
 
   @Test
-  func `the set keeps its place while songs are added and removed`() throws {
+  func `the place in the set list stays while songs are added and removed`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1))
     desk.send("/tactus/set/add", .string("Encore = tempo 100"), from: Desk.local)
@@ -240,7 +241,7 @@ struct SetListTests {
   }
 
   @Test
-  func `titles come as values, and each row of them fits a datagram`() throws {
+  func `song titles are sent as values, in rows that each fit a datagram`() throws {
     var desk = try desk()
     desk.send("/tactus/subscribe", from: Desk.local)
     func titles(_ row: Int) -> [Argument]? { desk.told("set/titles/\(row)").last }
@@ -260,7 +261,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a tempo that waits is a value until its beat`() throws {
+  func `a waiting tempo is shown as a value until its beat`() throws {
     var desk = try desk()
     desk.send("/tactus/subscribe", from: Desk.local)
     func waits() -> [Argument]? { desk.told("tempo/waits").last }
@@ -281,7 +282,7 @@ struct SetListTests {
   }
 
   @Test
-  func `one packet may take one song that adds and removes outputs`()
+  func `a packet may start only one song that adds and removes outputs`()
     throws
   {
     var desk = try desk()

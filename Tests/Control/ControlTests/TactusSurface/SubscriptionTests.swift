@@ -5,12 +5,12 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("Controllers are told")
+@Suite("Subscriptions of controllers")
 struct SubscriptionTests {
   let tablet = Endpoint(Desk.tablet.endpoint.address, port: 9000)
 
   @Test
-  func `a subscriber gets all values once, framed, and then only changes`() {
+  func `a subscriber gets all values once, and then only changes`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .float32(9000))
     #expect(desk.told("subscribed", to: tablet) == [[.int32(9000), .string("state"), .int32(0)]])
@@ -109,7 +109,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a row that is an order has no value, and none is sent`() {
+  func `an order has no value, so no value of it is sent`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -149,7 +149,9 @@ struct SubscriptionTests {
     #expect(desk.machine.subscribers.isEmpty)
     #expect(desk.told("playing", to: tablet) == [[.float32(0)]])
     #expect(desk.told("tempo/str", to: tablet) == [[.string(" ")]])
-    #expect(desk.notices.map(\.text).contains("OSC: no longer sending to 10.0.0.5:9000: its lease ended"))
+    #expect(
+      desk.notices.map(\.text).contains(
+        "OSC: no longer sending to 10.0.0.5:9000: its subscription has run out"))
   }
 
   @Test

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusSurface
 
-@Suite("Who is obeyed, told and remembered")
+@Suite("Trust in senders")
 struct TrustTests {
   private static let here = Address.v4(0x0a00_0001)
   private static let hereIPv6 = Address.v6(high: 0xfe80 << 48, low: 1, scope: 2)
@@ -85,7 +85,7 @@ struct TrustTests {
       #expect(desk.orders.count == 1 && desk.program.state.choices.offset(of: .click2) == Micros(7000))
       let mayLearn = !desk.errorCodes.contains(5)
       // The change is reported once to the sender, and once to the user, who can then name the controller.
-      let said = desk.told("message").filter { $0.description.contains("holds until tactus ends") }
+      let said = desk.told("message").filter { $0.description.contains("is set until tactus ends") }
       #expect(said.count == (mayLearn ? 0 : 1))
       #expect(desk.notices.contains(.notRemembered("click/offset", from: peer.endpoint.address)) != mayLearn)
       #expect(mayLearn || desk.errors[0].contains("--osc-allow=10.0.0.5"))
