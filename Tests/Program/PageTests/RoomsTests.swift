@@ -26,7 +26,7 @@ import Testing
     try await visit.until("/1[0-9.]+ ms/.test(\(row("far/bound")))")
     // Over a distance the sound is late, but the beat is not.
     try await visit.until(
-      "\(row("far"))?.includes('Their beat is in time; their sound needs its travel time')")
+      "\(row("far"))?.includes('Their beat is in time; their sound arrives later')")
     try await visit.touch("fill \"#link [data-address='link/distance'] input\" 1bar")
     try await visit.until("link/distance", is: "1bar")
     try await visit.until("\(row("far/str"))?.includes('4 beats later')")

@@ -228,7 +228,7 @@ export class Play {
 		show();
 	}
 
-	// Includes controls that other sections built later.
+	// Look the controls up now: other sections may have built some of them meanwhile.
 	applyLock(within = document) {
 		for (const control of within.querySelectorAll("[data-locks]")) {
 			if (control.id === "tempo") control.readOnly = this.isLocked;

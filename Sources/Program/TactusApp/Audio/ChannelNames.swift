@@ -15,7 +15,7 @@ struct ChannelNames {
     let peer: NodeID
     /// The peer's part of `name`.
     let peerName: String
-    /// Whether the channel has the name that mixers give the sum of all channels.
+    /// Whether the channel has the name that mixers give their master output, the sum of all channels.
     let isMain: Bool
   }
 

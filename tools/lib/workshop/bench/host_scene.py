@@ -25,7 +25,8 @@ def bbt(scene: Scene) -> None:
     """Measures the bar, beat and tick on JACK's transport, first as tactus shows them, then as the naive
     bridge does."""
     for who in ("tactus", "naive"):
-        # The naive bridge has no audio output; any port that feeds the hardware shows the hardware's latency.
+        # The naive bridge has no audio output. The latency is that of the hardware, which any port that feeds
+        # the hardware has.
         judge = ear("tactus:click_1") if who == "tactus" else ear("exact:out", "--exact", "0")
         # The naive bridge (record.cpp) is a timebase master in a Link session, and nothing else.
         player = (actors.tactus(scene["tactus"], "--launch=now", "--no-osc") if who == "tactus"

@@ -44,7 +44,7 @@ PLACE = """async (it) => {
   const handle = it.type === "range" ? box.x + 8 + (it.value - it.min) / (it.max - it.min) * (box.width - 16) : x;
   return {x, y, handle, hit: Boolean(hit && box.width && box.height), top: top ? top.outerHTML.slice(0, 60) : "nothing"};
 }"""
-# The page draws only every 60 ms; the position of an element is still read in each frame.
+# Makes the page draw only every 60 ms. Playwright still reads the position of an element in each frame.
 CALM = """globalThis.eachFrame = requestAnimationFrame;
 globalThis.requestAnimationFrame = (draw) => setTimeout(() => eachFrame(draw), 60)"""
 # The findings of axe-core as text, each with its elements.
