@@ -38,7 +38,7 @@ struct SeenCycle: BitwiseCopyable, Sendable {
 /// Another JACK client. It sees every cycle, presses play and stop, and can be a slow client and the timebase
 /// master.
 final class TransportWatch {
-  /// What the test and the audio thread share.
+  /// The memory that the test and the audio thread share.
   fileprivate struct SharedMemory: ~Copyable {
     let client: OpaquePointer
     let cycles = SPSCQueue<SeenCycle>(capacity: 1 << 15)
