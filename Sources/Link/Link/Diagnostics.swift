@@ -109,6 +109,7 @@ final class LinkStatus: Sendable {
   let isEnabled = Atomic(false)
   let isActive = Atomic(true)
   let isStartStopSyncEnabled = Atomic(false)
+  let isSongSyncEnabled = Atomic(false)
   let peerCount = Atomic(0)
   let isConnected = Atomic(false)
   /// The tempo in BPM, as the bits of a `Double`.

@@ -96,6 +96,12 @@ extension Engine {
     feed(.enableStartStopSync(isOn), at: now)
   }
 
+  /// Switches song sync, in the same way.
+  mutating func enableSongSync(_ isOn: Bool, at now: Micros) {
+    collectAudioChanges(at: now)
+    feed(.enableSongSync(isOn), at: now)
+  }
+
   mutating func attach(_ lane: any SessionObserver) {
     observers.append(Observer(lane: lane))
     lane.publish(snapshot)

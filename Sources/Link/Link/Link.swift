@@ -111,6 +111,20 @@ public final class Link: Sendable {
     }
   }
 
+  /// Whether the song line is shared with the other tactus programs of the session. While it is off, none is
+  /// sent, and those of others are ignored. Initially false.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, writing it may wait.
+  package var isSongSyncEnabled: Bool {
+    get { status.isSongSyncEnabled.load(ordering: .relaxed) }
+    set {
+      network.withEngine { engine, now in
+        status.isSongSyncEnabled.store(newValue, ordering: .relaxed)
+        engine.enableSongSync(newValue, at: now)
+      }
+    }
+  }
+
   /// Whether there is at least one peer in our session. An audio callback asks its captured state.
   ///
   /// Thread-safe: yes. Real-time-safe: no, but it never waits.

@@ -6,6 +6,9 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   public var timeline: Timeline?
   /// The new start or stop, in host time; nil: unchanged.
   public var startStop: ClientStartStop?
+  /// The new song line, whose session beat is counted from the origin of the client's timeline; nil:
+  /// unchanged.
+  package var song: SongLine?
   /// The host time of the commit.
   public var at: Micros
   /// The id of the session that the edited timeline belongs to, as a number; 0: any session.
@@ -30,6 +33,7 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get {
       if let _ = timeline { return false }
       if let _ = startStop { return false }
+      if let _ = song { return false }
       return true
     }
   }
@@ -50,6 +54,8 @@ public struct AudioSession: Sendable, BitwiseCopyable {
   public private(set) var sequence: UInt64 = 0
   @usableFromInline var timeline: Timeline
   @usableFromInline var startStop: ClientStartStop
+  @usableFromInline var song: SongLine?
+  @usableFromInline var songDecision: UInt64
   /// The id of the session that `timeline` belongs to, as a number.
   @usableFromInline var session: UInt64
   @usableFromInline var lastCommit: Micros?
@@ -66,6 +72,8 @@ public struct AudioSession: Sendable, BitwiseCopyable {
   public init(_ shared: SessionState) {
     timeline = shared.timeline
     startStop = shared.startStop
+    song = shared.storedSong
+    songDecision = shared.songDecision
     session = shared.session
   }
 
@@ -82,8 +90,14 @@ public struct AudioSession: Sendable, BitwiseCopyable {
       session = shared.session
     }
     if !isPending && !AudioSession.isRecent(startStopChanged, at: now) { startStop = shared.startStop }
+    // A peer's decision is obeyed at once, also right after our own.
+    if !isPending {
+      song = shared.storedSong
+      songDecision = shared.songDecision
+    }
     return SessionState(
-      timeline: timeline, startStop: startStop, isConnected: shared.isConnected, session: session)
+      timeline: timeline, startStop: startStop, isConnected: shared.isConnected, session: session,
+      song: song, songDecision: songDecision)
   }
 
   /// Whether this thread sees the shared state, and will see it until its next commit.
@@ -107,6 +121,7 @@ public struct AudioSession: Sendable, BitwiseCopyable {
       startStop = moved
       startStopChanged = isEnabled ? now : nil
     }
+    if let decided = change.song { song = decided }
     if change.isEmpty { return nil }
     sequence = sequence &+ 1
     lastCommit = now

@@ -56,7 +56,7 @@ private func scaled(_ value: Int128, by factor: Int128, over divisor: Int128) ->
 
 extension Beats {
   /// These beats, rounded to a whole number of rounds (`Timeline.round`).
-  var wholeRounds: Beats {
+  package var wholeRounds: Beats {
     let round = Timeline.round.millionths
     return Beats(millionths: (millionths &+ (millionths < 0 ? -round : round) / 2) / round * round)
   }

@@ -13,16 +13,28 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   /// The id of the timeline's session, as a number; 0: any session. A change that was made for another
   /// session than the current one is dropped.
   public let session: UInt64
+  /// The song line, whose session beat is counted from the origin of `timeline`.
+  @usableFromInline var storedSong: SongLine?
+  /// The number of the decision that made the song line: it grows with each decision of a peer or of our own
+  /// that the session has accepted. A decision of our own gets its number when it is in the session.
+  @usableFromInline package let songDecision: UInt64
+  /// Whether the line was decided since the capture.
+  @usableFromInline var isSongDecided = false
   @usableFromInline let capturedTimeline: Timeline
   @usableFromInline let capturedStartStop: ClientStartStop
 
   /// Makes a captured state. Later `change(at:)` compares the edited values with the captured ones.
   @inlinable @_noLocks @_noAllocation
-  package init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool, session: UInt64 = 0) {
+  package init(
+    timeline: Timeline, startStop: ClientStartStop, isConnected: Bool, session: UInt64 = 0,
+    song: SongLine? = nil, songDecision: UInt64 = 0
+  ) {
     storedTimeline = timeline
     storedStartStop = startStop
     storedIsConnected = isConnected
     self.session = session
+    storedSong = song
+    self.songDecision = songDecision
     capturedTimeline = timeline
     capturedStartStop = startStop
   }
@@ -56,12 +68,14 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
     let isTurned = !(timeline == capturedTimeline) && timeline.tempo.isNumber
     let isMoved =
       startStop.isPlaying != capturedStartStop.isPlaying || !(startStop.time == capturedStartStop.time)
-    guard isTurned || isMoved else { return nil }
-    return SessionChange(
+    guard isTurned || isMoved || isSongDecided else { return nil }
+    var change = SessionChange(
       timeline: isTurned ? timeline.clamped : nil,
       startStop: isMoved
         ? ClientStartStop(isPlaying: startStop.isPlaying, time: startStop.time, timestamp: now) : nil,
       at: now, session: session)
+    if isSongDecided { change.song = storedSong }
+    return change
   }
 
   public func hash(into hasher: inout Hasher) {
@@ -74,7 +88,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func == (left: SessionState, right: SessionState) -> Bool {
     left.timeline == right.timeline && left.startStop == right.startStop
-      && left.isConnected == right.isConnected
+      && left.isConnected == right.isConnected && left.hasSameSong(as: right)
   }
 }
 

@@ -5,6 +5,7 @@
 ///
 /// While the transport rolls, the song's beat at the session's beat b is songBeat + b - sessionBeat. While the
 /// transport stands, the song stands at `songBeat`.
+@usableFromInline
 package struct SongLine: Hashable, Sendable, BitwiseCopyable {
   /// The session's beat. It may lie ahead: a jump that is planned for that beat.
   package var sessionBeat: Beats
@@ -22,5 +23,68 @@ package struct SongLine: Hashable, Sendable, BitwiseCopyable {
     self.songBeat = songBeat
     self.beatsPerBar = beatsPerBar
     self.beatType = beatType
+  }
+
+  @_noLocks @_noAllocation
+  @usableFromInline
+  package static func == (left: SongLine, right: SongLine) -> Bool {
+    left.sessionBeat == right.sessionBeat && left.songBeat == right.songBeat
+      && left.beatsPerBar == right.beatsPerBar && left.beatType == right.beatType
+  }
+}
+
+/// A song line as peers share it: in beats of the session, with the ghost time of the user's decision. Of two
+/// decisions, the later one wins.
+package struct SessionSong: Hashable, Sendable, BitwiseCopyable {
+  package var line: SongLine
+  /// The ghost time at which the user acted.
+  package var timestamp: Micros
+
+  @_noLocks @_noAllocation
+  package init(line: SongLine, timestamp: Micros) {
+    self.line = line
+    self.timestamp = timestamp
+  }
+
+  /// Whether this decision replaces another one. Two users may decide in the same microsecond. Any fixed
+  /// order of the two lines then prevents that the session's programs stay in two places.
+  package func overrides(_ other: SessionSong) -> Bool {
+    (timestamp, line.sessionBeat, line.songBeat, line.beatsPerBar, line.beatType)
+      > (
+        other.timestamp, other.line.sessionBeat, other.line.songBeat, other.line.beatsPerBar,
+        other.line.beatType
+      )
+  }
+}
+
+extension SessionState {
+  /// Where the programs of the session are in the song, in the beats of `timeline`; nil: no program has
+  /// decided this yet, or song sync is off.
+  package var songLine: SongLine? {
+    @_noLocks @_noAllocation get {
+      guard var line = storedSong else { return nil }
+      line.sessionBeat = line.sessionBeat + timeline.beatOrigin
+      return line
+    }
+  }
+
+  /// Whether both states have the same decision about the song, and the same edited line.
+  @_noLocks @_noAllocation
+  func hasSameSong(as other: SessionState) -> Bool {
+    guard songDecision == other.songDecision, isSongDecided == other.isSongDecided else { return false }
+    guard let line = storedSong, let otherLine = other.storedSong else {
+      return (storedSong == nil) == (other.storedSong == nil)
+    }
+    return line == otherLine
+  }
+
+  /// Decides where the song is, in the present beats of `timeline`. Each call is a new decision, even if it
+  /// repeats the present line. Request a beat before this call, because a request renumbers the beats.
+  @_noLocks @_noAllocation
+  package mutating func setSongLine(_ line: SongLine) {
+    var line = line
+    line.sessionBeat = line.sessionBeat - timeline.beatOrigin
+    storedSong = line
+    isSongDecided = true
   }
 }

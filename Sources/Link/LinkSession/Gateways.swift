@@ -182,10 +182,11 @@ extension LinkSession {
       return (encoded.alive, encoded.response)
     }
     let gateway = gateways[place].gateway
-    let state = PeerState(
+    var state = PeerState(
       node: node, session: session, timeline: gateway.far?.there(timeline) ?? timeline, startStop: startStop,
       measurement: gateway.far == nil ? gateway.measurement : nil,
       clock: clock, audio: gateways[place].audio)
+    state.song = song
     let alive = encodeAlive(state)
     let response = encodeResponse(state)
     gateways[place].encoded = (revision, alive, response)

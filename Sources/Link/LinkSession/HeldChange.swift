@@ -11,6 +11,8 @@ struct HeldChange {
   /// The beats by which the new timeline is ahead of the timeline that it replaces, at the time of the
   /// commit.
   private var shift = Beats.zero
+  /// The time of the newest decision about the song, and the client's beat then, counted from its grid.
+  private var decided = (at: Micros.zero, beat: Beats.zero)
 
   init(_ change: SessionChange, to client: Timeline) {
     self.change = change
@@ -21,11 +23,13 @@ struct HeldChange {
   mutating func add(_ later: SessionChange, to client: Timeline) {
     change.timeline = later.timeline ?? change.timeline
     change.startStop = later.startStop ?? change.startStop
+    change.song = later.song ?? change.song
     (change.at, change.session) = (later.at, later.session)
     keepShift(of: later, to: client)
   }
 
   private mutating func keepShift(of change: SessionChange, to client: Timeline) {
+    if change.song != nil { decided = (change.at, client.beats(at: change.at) - client.beatOrigin) }
     guard let edited = change.timeline else { return }
     shift = edited.clamped.beats(at: change.at) - client.beats(at: change.at)
   }
@@ -34,6 +38,12 @@ struct HeldChange {
   func made(to state: SessionState, at now: Micros) -> SessionChange {
     var made = change
     made.at = now
+    if let line = change.song {
+      // The song stays at its time, but on the bars of the measured clock.
+      let moved = state.timeline.beats(at: decided.at) - state.timeline.beatOrigin - decided.beat
+      let bar = Double(max(1, line.beatsPerBar))
+      made.song?.sessionBeat = line.sessionBeat + Beats((moved.value / bar).rounded() * bar)
+    }
     guard let edited = change.timeline else { return made }
     var state = state
     state.setTempo(edited.clamped.tempo.beatsPerMinute, at: now)

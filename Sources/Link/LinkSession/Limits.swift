@@ -84,6 +84,10 @@ public enum Limits {
   /// The most time by which a start or stop may be stamped ahead of the session's time. A later stamp would
   /// block all starts and stops until then.
   package static var startStopLead: Micros { Micros(5_000_000) }
+  /// Greatest length of a song, and greatest distance of its line from the session's beat: ten years at 999
+  /// BPM. `longestBar`: the most beats of a bar.
+  package static var farthestSong: Beats { Beats(millionths: 5_000_000_000_000_000) }
+  package static var longestBar: UInt8 { 64 }
   /// Largest random time by which we measure our session earlier than the reference does.
   package static var remeasureSpread: Micros { Micros(5_000_000) }
   /// The most measurements through which a clock may be passed from peer to peer. A longer chain is taken for

@@ -34,6 +34,8 @@ public struct LinkSession: Sendable {
     case enable(Bool)
     /// Whether starts and stops are shared. The switch alone sends and adopts nothing.
     case enableStartStopSync(Bool)
+    /// Whether the song line is shared. Off: none is sent, and those of others are ignored.
+    case enableSongSync(Bool)
     /// A user's change to a captured state. A timeline of a session that we have left is dropped.
     case commit(SessionChange)
     /// The host clock may have lost the session's time, as after a suspend: measure that time now.
@@ -84,6 +86,10 @@ public struct LinkSession: Sendable {
   public internal(set) var isEnabled = false
   /// Whether starts and stops are shared with the peers.
   public internal(set) var isStartStopSyncEnabled = false
+  var isSongSyncEnabled = false
+  /// The newest decision about the song; nil if there is none, and while song sync is off.
+  var song: SessionSong?
+  var songDecision: UInt64 = 0
 
   var gateways: [OpenGateway] = []
   var peers = Peers()
@@ -131,7 +137,7 @@ public struct LinkSession: Sendable {
   var revision: UInt64 = 0
   var isBroadcastDue = false
   var isPublishDue = true
-  private var reported: (tempo: Double, isPlaying: Bool, peers: Int)
+  private(set) var reported: (tempo: Double, isPlaying: Bool, peers: Int)
   private var outputs: [Output] = []
   private var outputHead = 0
 
@@ -164,6 +170,7 @@ public struct LinkSession: Sendable {
     case .audioSocket(let endpoint, let id): setAudioSocket(endpoint, on: id)
     case .enable(let isOn): enable(isOn)
     case .enableStartStopSync(let isOn): enableStartStopSync(isOn)
+    case .enableSongSync(let isOn): enableSongSync(isOn)
     case .commit(let change): commit(change)
     case .clockDisturbed:
       changesWaitUntil = uptime.now + Limits.longestDoubt
@@ -206,17 +213,6 @@ public struct LinkSession: Sendable {
     outputs.removeAll(keepingCapacity: true)
     outputHead = 0
     return .sleep(until: nextDeadline.map { uptime.host(of: $0) })
-  }
-
-  /// The state that the next `publish` will contain.
-  public var snapshot: SessionSnapshot {
-    SessionSnapshot(
-      state: SessionState(
-        timeline: client, startStop: clientStartStop, isConnected: reported.peers > 0,
-        session: session.rawValue),
-      node: node, session: session, sessionTimeline: timeline, ghost: ghost, peerCount: reported.peers,
-      isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled,
-      sessionPlays: startStop.isPlaying)
   }
 
   /// Present sizes of the tables; `Limits` has their maxima.

@@ -85,6 +85,25 @@ enum PacketJudge {
     isPossible(startStop) && startStop.timestamp <= now + Limits.startStopLead
   }
 
+  // MARK: Song
+
+  static func isPossible(_ song: SessionSong) -> Bool {
+    let line = song.line
+    return isPossible(line.sessionBeat) && line.songBeat >= .zero && line.songBeat <= Limits.farthestSong
+      && line.beatsPerBar >= 1 && line.beatsPerBar <= Limits.longestBar
+      && line.beatType <= 32 && line.beatType.nonzeroBitCount == 1
+      && song.timestamp >= -Limits.farthestTime
+      && song.timestamp <= Limits.farthestTime + Limits.startStopLead
+  }
+
+  /// Whether a song line is believable now, apart from its time stamp. `beat` is the session's beat.
+  static func isPlausible(_ song: SessionSong, beat: Beats) -> Bool {
+    let (distance, overflows) = song.line.sessionBeat.millionths.subtractingReportingOverflow(beat.millionths)
+    return isPossible(song) && !overflows && distance.magnitude <= UInt64(Limits.farthestSong.millionths)
+  }
+
+  // MARK: States
+
   static func isPlausible(_ state: PeerState, at now: Micros) -> Bool {
     isPlausible(state.timeline, at: now) && isPlausible(state.startStop, at: now)
   }

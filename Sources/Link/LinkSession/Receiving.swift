@@ -53,16 +53,18 @@ extension LinkSession {
       state, claiming: claim, on: gateway.id, from: source.address, arrived: arrived, at: uptime.now,
       until: expiry, in: session)
     {
-    case .known: break
+    case .known: consider(state.song, of: state.session)
     case .forged(let known):
       counters.forged += 1
       if isOurs { receiveElsewhere(state, since: known, from: source.address) }
+      consider(state.song, of: state.session)
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
       // The timeline is handled first, because it gives the time of a start's beat.
       if isTimelineNews { consider(state.timeline, of: state.session, from: source.address) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
+      consider(state.song, of: state.session)
     }
   }
 
@@ -83,6 +85,10 @@ extension LinkSession {
     if !isStartPlausible {
       counters.implausible += 1
       state.startStop = .unset
+    }
+    if let song = state.song, !(isOurs ? isPlausible(song) : PacketJudge.isPossible(song)) {
+      counters.implausible += 1
+      state.song = nil
     }
     return true
   }

@@ -27,6 +27,19 @@ public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
   public var audioSequence: UInt64 = 0
 }
 
+extension LinkSession {
+  /// The state that the next `publish` will contain.
+  public var snapshot: SessionSnapshot {
+    SessionSnapshot(
+      state: SessionState(
+        timeline: client, startStop: clientStartStop, isConnected: reported.peers > 0,
+        session: session.rawValue, song: clientSong, songDecision: songDecision),
+      node: node, session: session, sessionTimeline: timeline, ghost: ghost, peerCount: reported.peers,
+      isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled,
+      sessionPlays: startStop.isPlaying)
+  }
+}
+
 /// Random numbers from a seed (SplitMix64), good enough for ids, for random delays that keep peers from
 /// acting at the same moment, and for simulations.
 public struct Dice: RandomNumberGenerator, Sendable {

@@ -119,6 +119,7 @@ extension LinkSession {
     session = target
     formerSessions.removeAll()
     startStop = .unset
+    song = nil
     // The joined session may have timelines that we did not believe before. They must be news as soon as they
     // are plausible.
     peers.expect(new, in: target)
@@ -128,6 +129,7 @@ extension LinkSession {
     scheduleRemeasurement()
     chooseGuide()
     apply(new, map)
+    learnSong()
     revision += 1
     isBroadcastDue = true
     isPublishDue = true
@@ -269,6 +271,7 @@ extension LinkSession {
     isClockDoubted = false
     nextRemeasurement = nil
     startStop = started
+    carrySong(to: new, map)
     apply(new, map)
     revision += 1
     isBroadcastDue = true

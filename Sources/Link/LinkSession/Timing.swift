@@ -13,6 +13,7 @@ extension LinkSession {
     // By the new clock, the time stamp of the start or stop may be in the future.
     if !PacketJudge.isPlausible(startStop, at: map.ghost(atHost: now)) { startStop = .unset }
     if isStartStopSyncEnabled && startStop != .unset { followStartStop() }
+    if let song, !isPlausible(song) { self.song = nil }
     revision += 1
     isPublishDue = true
   }
@@ -61,17 +62,14 @@ extension LinkSession {
     var changed = false
     if let timeline = change.timeline { changed = commitTimeline(timeline, change) }
     if let startStop = change.startStop { changed = commitStartStop(startStop) || changed }
+    if let line = change.song { commitSong(line, change) }
     if changed { isBroadcastDue = true }
   }
 
   /// Applies a user's timeline to the session. A timeline that was made for a session that we have left is
   /// dropped, so that joining never changes the joined session.
   private mutating func commitTimeline(_ edited: Timeline, _ change: SessionChange) -> Bool {
-    let meant = SessionID(rawValue: change.session)
-    if change.session != 0, meant != session, !formerSessions.contains(meant) {
-      counters.staleCommits += 1
-      return false
-    }
+    guard isForThisSession(change) else { return false }
     let edited = edited.clamped
     let changed = timeline.committing(client: edited, at: change.at, by: ghost)
     guard PacketJudge.isPlausible(changed, at: ghost.ghost(atHost: now)) else {
@@ -83,6 +81,13 @@ extension LinkSession {
     peers.expect(changed, in: session)
     apply(changed, ghost)
     return true
+  }
+
+  mutating func isForThisSession(_ change: SessionChange) -> Bool {
+    let meant = SessionID(rawValue: change.session)
+    if change.session == 0 || meant == session || formerSessions.contains(meant) { return true }
+    counters.staleCommits += 1
+    return false
   }
 
   private mutating func commitStartStop(_ edited: ClientStartStop) -> Bool {

@@ -72,7 +72,7 @@ private struct AudioEntries {
     case .channel:
       guard entry.size == 8 else { throw .wrongEntrySize }
       channel = NodeID(rawValue: reader.uint64(at: entry.start))
-    case .timeline, .startStop, .measurementV4, .measurementV6, .ghostTime, .previousGhostTime, .clock,
+    case .timeline, .startStop, .measurementV4, .measurementV6, .ghostTime, .previousGhostTime, .clock, .song,
       .relayTime,
       .audioV4, .audioV6, nil:
       return

@@ -81,6 +81,14 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
     state.clock = ClockOrigin(
       root: NodeID(rawValue: reader.uint64(at: start)), steps: reader.uint8(at: start &+ 8),
       jumps: reader.uint32(at: start &+ 9), isInferred: reader.uint8(at: start &+ 13) != 0)
+  case .song:
+    // As with the clock, another program may use our key.
+    guard entry.size == 26 else { return }
+    let line = SongLine(
+      sessionBeat: Beats(millionths: reader.int64(at: start &+ 8)),
+      songBeat: Beats(millionths: reader.int64(at: start &+ 16)), beatsPerBar: reader.uint8(at: start &+ 24),
+      beatType: reader.uint8(at: start &+ 25))
+    state.song = SessionSong(line: line, timestamp: Micros(reader.int64(at: start)))
   case .hostTime, .ghostTime, .previousGhostTime, .relayTime, .peerName, .channels, .channelByes, .channel,
     nil:
     return
@@ -157,6 +165,14 @@ func encode(_ state: PeerState, kind: DiscoveryHeader.Kind, ttl: UInt8) -> Packe
     packet.append(clock.steps)
     packet.append(clock.jumps)
     packet.append(UInt8(clock.isInferred ? 1 : 0))
+  }
+  if let song = state.song {
+    packet.append(key: .song, size: 26)
+    packet.append(song.timestamp.count)
+    packet.append(song.line.sessionBeat.millionths)
+    packet.append(song.line.songBeat.millionths)
+    packet.append(song.line.beatsPerBar)
+    packet.append(song.line.beatType)
   }
   return packet
 }

@@ -34,7 +34,7 @@ private func read(_ entry: Entry, of reader: Reader, into pong: inout Pong) thro
   case .relayTime:
     // Another program may use our key for its own entry.
     if entry.size == 8 { pong.relay = try readTime(entry, of: reader) }
-  case .timeline, .startStop, .measurementV4, .measurementV6, .clock, .audioV4, .audioV6, .peerName,
+  case .timeline, .startStop, .measurementV4, .measurementV6, .clock, .song, .audioV4, .audioV6, .peerName,
     .channels,
     .channelByes, .channel, nil:
     return

@@ -20,6 +20,8 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
   public var clock: ClockOrigin?
   /// The peer's audio socket while the peer takes part in Link Audio; an IPv6 address has no scope here.
   public var audio: Endpoint?
+  /// The session's song line, if the peer shares it. Only tactus sends it; peers of the reference skip it.
+  package var song: SessionSong?
 
   /// Makes a state. Values that are nil are not sent.
   @_noLocks @_noAllocation

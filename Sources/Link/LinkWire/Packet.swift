@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// A datagram of discovery or measurement ready to be sent, without heap memory. The longest datagram that we
-/// send has 167 bytes: a peer's state with two IPv6 endpoints and a clock origin.
+/// send has 201 bytes: a peer's state with two IPv6 endpoints, a clock origin and a song line.
 public struct Packet: Sendable, BitwiseCopyable {
   /// The most bytes of a packet.
-  public static let capacity = 167
+  public static let capacity = 201
 
-  var storage = InlineArray<167, UInt8>(repeating: 0)
+  var storage = InlineArray<201, UInt8>(repeating: 0)
   /// The number of bytes to send, at most `capacity`.
   public private(set) var count = 0
 
@@ -30,8 +30,8 @@ public struct Packet: Sendable, BitwiseCopyable {
 
   @_noLocks @_noAllocation
   mutating func append(_ byte: UInt8) {
-    assert(count < 167, "a message that does not fit its packet")
-    guard count < 167 else { return }
+    assert(count < 201, "a message that does not fit its packet")
+    guard count < 201 else { return }
     storage[count] = byte
     count &+= 1
   }

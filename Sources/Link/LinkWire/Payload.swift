@@ -4,7 +4,7 @@
 /// A key is four ASCII characters, the first in the most significant byte (facts: link 1.1).
 enum EntryKey {
   case timeline, session, startStop, measurementV4, measurementV6, hostTime, ghostTime, previousGhostTime,
-    clock, relayTime, audioV4, audioV6, peerName, channels, channelByes, channel
+    clock, relayTime, audioV4, audioV6, peerName, channels, channelByes, channel, song
 
   @_noLocks @_noAllocation
   init?(code: UInt32) {
@@ -19,6 +19,7 @@ enum EntryKey {
     case 0x5f70_6774: self = .previousGhostTime
     case 0x7463_6c6b: self = .clock
     case 0x7472_6874: self = .relayTime
+    case 0x7473_6e67: self = .song
     case 0x6165_7034: self = .audioV4
     case 0x6165_7036: self = .audioV6
     case 0x5f5f_7069: self = .peerName
@@ -42,6 +43,7 @@ enum EntryKey {
       case .previousGhostTime: 0x5f70_6774  // _pgt
       case .clock: 0x7463_6c6b  // tclk, an entry of our own
       case .relayTime: 0x7472_6874  // trht, an entry of our own, between relays only
+      case .song: 0x7473_6e67  // tsng, an entry of our own
       case .audioV4: 0x6165_7034  // aep4
       case .audioV6: 0x6165_7036  // aep6
       case .peerName: 0x5f5f_7069  // __pi
