@@ -3,8 +3,8 @@
 /// Where the tactus programs of a session are in the song: at the session's beat `sessionBeat` the song is at
 /// its beat `songBeat`.
 ///
-/// While the transport rolls, the song's beat at the session's beat b is songBeat + b - sessionBeat. While the
-/// transport stands, the song stands at `songBeat`.
+/// While the transport rolls, the song's beat at the session's beat b is songBeat + b - sessionBeat. While
+/// the transport stands, the song stands at `songBeat`.
 @usableFromInline
 package struct SongLine: Hashable, Sendable, BitwiseCopyable {
   /// The session's beat. It may lie ahead: a jump that is planned for that beat.

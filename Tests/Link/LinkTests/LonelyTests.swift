@@ -242,4 +242,27 @@ struct LonelyTests {
     audioThread.join()
     #expect((100..<150).contains(link.captureAppState().tempo))
   }
+
+  @Test func `both threads decide and see where the song is`() {
+    let link = Link(tempo: 120)
+    var audio = link.takeAudio()!
+    func decide(_ state: inout SessionState, _ beat: Double) {
+      state.setSongLine(
+        SongLine(sessionBeat: .zero, songBeat: Beats(beat), beatsPerBar: 3, beatType: 4))
+    }
+    link.updateAppState { decide(&$0, 8) }
+    #expect(link.captureAppState().songLine == nil && !link.isSongSyncEnabled)
+    link.isSongSyncEnabled = true
+    link.updateAppState { decide(&$0, 8) }
+    var heard = audio.captureAudioState()
+    #expect(heard.songLine?.songBeat == Beats(8) && heard.songDecision == 1)
+    decide(&heard, 16)
+    audio.commitAudioState(heard)
+    let own = audio.captureAudioState().songLine
+    #expect(own?.songBeat == Beats(16))
+    let shared = link.captureAppState()
+    #expect(shared.songLine == own && shared.songDecision == 2)
+    link.isSongSyncEnabled = false
+    #expect(link.captureAppState().songLine == nil)
+  }
 }

@@ -41,6 +41,36 @@ import Testing
     }
   }
 
+  /// The song line is an entry of our own, which the other implementations must skip.
+  @Test func `a song line changes nothing for LinkHut and the reference`() async throws {
+    let stage = try await LabStage()
+    let ours = try (0..<2).map { _ in try LabPeer(Interop.ours, in: stage) }
+    let everyone = ours + (try [.linkhut, .reference].map { try LabPeer($0, in: stage) })
+    for peer in ours { try await peer.ask("song on") }
+    for peer in everyone {
+      try await peer.ask("sync on")
+      try await peer.ask("enable on")
+    }
+    for peer in everyone { try await peer.wait("peers", "3") }
+    for (index, peer) in everyone.enumerated() {
+      try await ours[index % 2].ask("locate \(16 * index)")
+      for other in ours { try await other.wait("song_line", "\(16 * index)") }
+      try await peer.ask("tempo \(121 + index)")
+      try await peer.ask("play")
+      for other in everyone {
+        try await other.wait("tempo", "\(121 + index)")
+        try await other.wait("playing", "true")
+      }
+      try await peer.ask("stop")
+      for other in everyone { try await other.wait("playing", "false") }
+    }
+    for peer in everyone {
+      #expect(try await peer.ask("peers")["peers"]?.number == 3)
+      let distance = try await peer.phaseDistance(to: everyone[0])
+      #expect(abs(distance) < peer.tolerance(with: everyone[0], tempo: 130))
+    }
+  }
+
   @Test func `a peer without start/stop sync neither follows nor stops the others`() async throws {
     let stage = try await LabStage("--no-server")
     let we = try LabPeer(Interop.ours, in: stage)

@@ -109,6 +109,19 @@ OracleState oracle_set_playing(OracleState s, bool isPlaying, int64_t time, doub
   state.setIsPlayingAndRequestBeatAtTime(isPlaying, Micros{time}, beat, quantum);
   return oracle(state);
 }
+
+bool oracle_peer(const uint8_t *payload, size_t size, OraclePeer *peer) {
+  try {
+    const auto state = link::PeerState::fromPayload({}, payload, payload + size);
+    *peer = {oracle(state.timeline()), 0, state.startStopState().isPlaying,
+      state.startStopState().beats.microBeats(), state.startStopState().timestamp.count(),
+      static_cast<uint32_t>(state.endpoint.address().to_v4().to_ulong()), state.endpoint.port()};
+    for (const auto byte : state.sessionId()) { peer->session = peer->session << 8 | static_cast<uint8_t>(byte); }
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
 }
 
 #endif

@@ -56,6 +56,7 @@ struct Driver {
     case ("gateways", 0): return ["\"gateways\": \(link.diagnostics.addresses.count)"]
     case ("enable", 1): link.isEnabled = try onOrOff(words[0])
     case ("sync", 1): link.isStartStopSyncEnabled = try onOrOff(words[0])
+    case ("song", 1): link.isSongSyncEnabled = try onOrOff(words[0])
     case ("quantum", 1): quantum = try number(words[0])
     case ("beat", 0...1): return beat(at: try time(words, 0))
     case ("time", 1):
@@ -107,6 +108,11 @@ struct Driver {
     case ("force", 1...2): state.forceBeat(try number(words[0]), at: try time(words, 1), quantum: quantum)
     case ("start", 1...2):
       state.setPlaying(true, at: try time(words, 1), requestingBeat: try number(words[0]), quantum: quantum)
+    case ("locate", 1):
+      let beat = state.beats(at: Link.clock(), quantum: .zero)
+      state.setSongLine(
+        SongLine(
+          sessionBeat: beat, songBeat: Beats(try number(words[0])), beatsPerBar: 4, beatType: 4))
     default:
       throw Refusal("\(verb) \(words.joined(separator: " ")): not a command of this peer, or not all of one")
     }
@@ -123,6 +129,7 @@ struct Driver {
       "\"time\": \(now.count)", "\"beat\": \(state.beat(at: now, quantum: quantum))",
       "\"phase\": \(state.phase(at: now, quantum: quantum))",
       "\"playing_since\": \(state.timeOfPlaying.count)",
+      "\"song_line\": \(state.songLine?.songBeat.value ?? -1)",
       "\"pid\": \(getpid())",
     ]
   }

@@ -2,6 +2,7 @@
 // The reference Link library's arithmetic behind a C face, for differential tests only.
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -56,6 +57,20 @@ OracleState oracle_request_beat(OracleState state, double beat, int64_t time, do
 OracleState oracle_force_beat(OracleState state, double beat, int64_t time, double quantum);
 OracleState oracle_set_playing(
   OracleState state, bool isPlaying, int64_t time, double beat, double quantum);
+
+// The state of another peer.
+typedef struct {
+  OracleTimeline timeline;
+  uint64_t session;  // the first byte is the most significant
+  bool isPlaying;
+  int64_t startBeats;
+  int64_t startTime;
+  uint32_t address;
+  uint16_t port;
+} OraclePeer;
+
+// Parses the payload of an Alive. Returns false if the reference refuses the payload.
+bool oracle_peer(const uint8_t *payload, size_t size, OraclePeer *peer);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkBeatMath
+import LinkSession
+import LinkWire
+import func TactusTestSupport.campaign
+import Testing
+
+@testable import LinkWorld
+
+/// Song sync among ten machines on two wires, and between rooms.
+@Suite("Song sync in a world") struct SongWorldTests {
+  /// Machines 0 to 7 share the song, 8 and 9 do not. Machine 0 is on both wires.
+  private func world(seed: UInt64, loss: Double = 0.15) -> LinkWorld {
+    var conditions = NetworkConditions()
+    (conditions.delay, conditions.jitter, conditions.loss) = (Micros(1_000), Micros(2_000), loss)
+    (conditions.reordering, conditions.duplication) = (0.05, 0.05)
+    let world = LinkWorld(seed: seed, conditions: conditions)
+    for peer in 0..<10 {
+      world.addPeer(
+        tempo: 120, host: Micros(Int64(peer) * 77_000_000 + 1_000_000),
+        partsPerMillion: Double(peer * 7 % 10 - 5) * 8)
+      world.plug(peer, intoSegment: peer % 2)
+      if peer < 8 { world.handle(.enableSongSync(true), by: peer) }
+    }
+    world.plug(0, intoSegment: 1)
+    for wire in 0...1 {
+      ReferencePeer(seed: seed << 8 + UInt64(wire)).start(in: world, onWire: wire, within: Micros(3_000_000))
+    }
+    for peer in 0..<10 { world.setEnabled(true, peer: peer) }
+    world.run(for: Micros(40_000_000))
+    return world
+  }
+
+  private let sharing = Array(0..<8)
+
+  private func decide(_ peer: Int, song: Double, ahead: Double = 0, in world: LinkWorld) {
+    world.edit(peer) { state, now in
+      let beat = (state.timeline.beats(at: now).value + ahead).rounded(.up)
+      state.setSongLine(
+        SongLine(sessionBeat: Beats(beat), songBeat: Beats(song), beatsPerBar: 4, beatType: 4))
+    }
+  }
+
+  /// The song's present beat at a peer.
+  private func songBeat(_ peer: Int, _ world: LinkWorld) -> Double? {
+    let state = world.peers[peer].snapshot.state
+    guard let line = state.songLine else { return nil }
+    return (line.songBeat + state.timeline.beats(at: world.host(of: peer)) - line.sessionBeat).value
+  }
+
+  private func sessionBeat(_ peer: Int, _ world: LinkWorld) -> Double {
+    let snapshot = world.peers[peer].snapshot
+    return snapshot.sessionTimeline.beats(at: snapshot.ghost.ghost(atHost: world.host(of: peer))).value
+  }
+
+  /// Expects that these peers are at one beat of the song. Their clocks may differ: to 0.1 ms, they differ in
+  /// the song as in the session. `clocks` is the largest difference of two clocks, in microseconds.
+  private func expectOnePlace(
+    _ peers: [Int], song: Double? = nil, clocks: Double = 15_000, _ world: LinkWorld, _ what: String
+  ) {
+    let first = peers[0]
+    guard let place = songBeat(first, world) else {
+      Issue.record("\(what): peer \(first) knows no line")
+      return
+    }
+    if let song { #expect(world.peers[first].snapshot.state.songLine?.songBeat == Beats(song)) }
+    let beat = Double(world.peers[first].snapshot.state.timeline.tempo.microsPerBeat)
+    for peer in peers {
+      guard let other = songBeat(peer, world) else {
+        Issue.record("\(what): peer \(peer) knows no line")
+        continue
+      }
+      let apart = (other - place) * beat
+      let clock = (sessionBeat(peer, world) - sessionBeat(first, world)) * beat
+      #expect(abs(apart - clock) < 100 && abs(clock) < clocks, "\(what): peer \(peer), \(apart) µs apart")
+    }
+  }
+
+  @Test(arguments: campaign(1...8 as ClosedRange<UInt64>))
+  func `two seconds after a decision all machines are at one place`(seed: UInt64) {
+    let world = world(seed: seed)
+    #expect(world.peers.allSatisfy { $0.snapshot.state.songLine == nil })
+    var dice = Dice(seed: seed)
+    for turn in 0..<25 {
+      for _ in 0..<Int.random(in: 1...4, using: &dice) {
+        let peer = sharing.randomElement(using: &dice)!
+        if turn % 5 == 4 { world.edit(peer) { $0.setTempo(Double(80 + turn * 4), at: $1) } }
+        decide(
+          peer, song: Double(Int.random(in: 0...400, using: &dice)),
+          ahead: Double.random(in: 0...16, using: &dice), in: world)
+        world.run(for: Micros(Int64.random(in: 0...300_000, using: &dice)))
+      }
+      world.run(for: Micros(2_000_000))
+      expectOnePlace(sharing, world, "seed \(seed), turn \(turn)")
+    }
+    #expect(world.peers[8...].allSatisfy { $0.snapshot.state.songLine == nil })
+    #expect(world.peers.allSatisfy { $0.machine.counters.implausible == 0 })
+  }
+
+  @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
+  func `two decisions at one moment end at one place within a second`(seed: UInt64) {
+    let world = world(seed: seed, loss: 0)
+    for turn in 1...20 {
+      // Two machines on different wires.
+      decide(turn % 4 * 2, song: Double(turn), in: world)
+      decide(turn % 3 * 2 + 1, song: 100, in: world)
+      world.run(for: Micros(1_000_000))
+      expectOnePlace(sharing, world, "seed \(seed), turn \(turn)")
+    }
+  }
+
+  @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
+  func `a machine that leaves, dies or returns changes nothing`(seed: UInt64) {
+    let world = world(seed: seed)
+    decide(3, song: 48, in: world)
+    world.run(for: Micros(2_000_000))
+    var decisions: [UInt64] = []
+    func check(without gone: Int, _ what: String) {
+      let others = sharing.filter { $0 != gone }
+      expectOnePlace(others, song: 48, world, "seed \(seed), \(what)")
+      for peer in others {
+        #expect(world.peers[peer].snapshot.state.songDecision == decisions[peer], "\(what), peer \(peer)")
+      }
+    }
+    // Machine 3 has decided. Machine 4 returns with everything forgotten, machine 5 with its old state.
+    for (peer, leaves) in [(3, true), (4, false)] {
+      decisions = world.peers.map(\.snapshot.state.songDecision)
+      if leaves { world.setEnabled(false, peer: peer) } else { world.kill(peer) }
+      world.run(for: Micros(10_000_000))
+      check(without: peer, "without \(peer)")
+      if leaves {
+        world.setEnabled(true, peer: peer)
+      } else {
+        world.reboot(peer, tempo: 90)
+        world.handle(.enableSongSync(true), by: peer)
+      }
+      world.run(for: Micros(20_000_000))
+      check(without: peer, "with \(peer) again")
+      expectOnePlace(sharing, song: 48, clocks: 30_000, world, "seed \(seed), all with \(peer)")
+    }
+    world.setCable(false, of: 5)
+    world.run(for: Micros(3_000_000))
+    decide(1, song: 96, in: world)
+    world.run(for: Micros(3_000_000))
+    world.setCable(true, of: 5)
+    world.run(for: Micros(2_000_000))
+    expectOnePlace(sharing, song: 96, clocks: 30_000, world, "seed \(seed), after a short cut")
+  }
+
+  @Test func `the last machine of a session keeps the place for a restarted one`() {
+    let world = LinkWorld(seed: 9)
+    for peer in 0...1 {
+      world.plug(world.addPeer(host: Micros(Int64(peer) * 5_000_000)))
+      world.handle(.enableSongSync(true), by: peer)
+      world.setEnabled(true, peer: peer)
+    }
+    world.run(for: Micros(5_000_000))
+    decide(1, song: 30, in: world)
+    world.run(for: Micros(1_000_000))
+    for gone in [1, 0] {
+      world.kill(gone)
+      world.run(for: Micros(20_000_000))
+      world.reboot(gone, tempo: 100)
+      world.handle(.enableSongSync(true), by: gone)
+      world.run(for: Micros(10_000_000))
+      expectOnePlace([0, 1], song: 30, world, "after a restart of \(gone)")
+    }
+  }
+
+  @Test func `a machine sends a line only with the choice and after a decision`() {
+    let world = world(seed: 11)
+    var speakers: Set<Int> = []
+    world.onSend = { packet, sender, _, channel in
+      guard channel == .discovery, let message = packet.withUnsafeBytes({ try? decodeDiscovery($0) }) else {
+        return
+      }
+      switch message {
+      case .alive(let state, _), .response(let state, _):
+        if state.song != nil { speakers.insert(world.interfaces[sender].peer) }
+      case .byeBye: return
+      }
+    }
+    world.run(for: Micros(5_000_000))
+    #expect(speakers.isEmpty)
+    decide(2, song: 1, in: world)
+    world.run(for: Micros(5_000_000))
+    #expect(speakers == Set(sharing))
+    for peer in sharing { world.handle(.enableSongSync(false), by: peer) }
+    speakers = []
+    world.run(for: Micros(5_000_000))
+    #expect(speakers.isEmpty && world.disagreementOfReferences == nil)
+  }
+
+  /// The second room is four beats later in the session, and so in the song.
+  @Test(arguments: [0, 4])
+  func `far rooms are in one song`(distance: Int) {
+    let world = LinkWorld(seed: 12)
+    for room in 0...1 {
+      world.plug(world.addPeer(partsPerMillion: Double(room) * 20, isRelay: true), intoSegment: 2 * room)
+    }
+    for room in [0, 0, 1, 1] { world.plug(world.addPeer(), intoSegment: 2 * room) }
+    var wire = FarConditions()
+    (wire.there, wire.back, wire.jitter, wire.loss) = (Micros(60_000), Micros(60_000), Micros(9_000), 0.02)
+    world.join(0, 1, bySegment: 8, wire)
+    world.interfaces[world.peers[0].interfaces[1]].distance = Beats(Double(distance))
+    for peer in 0...5 {
+      world.handle(.enableSongSync(true), by: peer)
+      world.setEnabled(true, peer: peer)
+    }
+    world.run(for: Micros(60_000_000))
+    for (turn, peer) in [2, 5, 0, 4].enumerated() {
+      decide(peer, song: Double(turn) * 16, in: world)
+      world.run(for: Micros(2_000_000))
+      expectOnePlace([0, 2, 3], song: Double(turn) * 16, world, "first room, turn \(turn)")
+      expectOnePlace([1, 4, 5], song: Double(turn) * 16, world, "second room, turn \(turn)")
+      let apart = (songBeat(0, world) ?? -99) - (songBeat(1, world) ?? 99)
+      #expect(abs(apart - Double(distance)) < 0.004, "turn \(turn): \(apart) beats")
+    }
+  }
+}
