@@ -41,7 +41,7 @@ struct HeldChange {
     if let line = change.song {
       // The song stays at its time, but on the bars of the measured clock.
       let moved = state.timeline.beats(at: decided.at) - state.timeline.beatOrigin - decided.beat
-      let bar = Double(max(1, line.beatsPerBar))
+      let bar = Double(max(1, line.beatsPerBar)) * 4 / Double(max(1, line.beatType))
       made.song?.sessionBeat = line.sessionBeat + Beats((moved.value / bar).rounded() * bar)
     }
     guard let edited = change.timeline else { return made }

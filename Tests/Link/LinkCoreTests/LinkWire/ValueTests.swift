@@ -51,8 +51,8 @@ struct ValueTests {
     #expect(Address.v4(0x7f00_0001).isLoopback)
   }
 
-  /// The longest state that we send: on an IPv6 gateway, with audio and a clock origin. A new entry needs
-  /// more room: in debug builds `Packet` stops the program that writes beyond its end.
+  /// The longest state that we send: on an IPv6 gateway, with audio, a clock origin and a song line. A new
+  /// entry needs more room: in debug builds `Packet` stops the program that writes beyond its end.
   @Test func `the longest state fits and is read as it was written`() throws {
     var state = WorkedMessageTests.state
     let v6 = Address.v6(high: 0xfe80 << 48, low: .max, scope: 0)
@@ -61,13 +61,18 @@ struct ValueTests {
     state.audio = Endpoint(v6, port: 54_322)
     #expect(encodeAlive(state).count == 145)
     state.clock = ClockOrigin(root: NodeID(rawValue: .max), steps: 255, jumps: .max, isInferred: true)
+    #expect(encodeAlive(state).count == 167)
+    let line = SongLine(
+      sessionBeat: Beats(16), songBeat: Beats(8), beatsPerBar: .max, beatType: .max)
+    state.song = SessionSong(line: line, timestamp: Micros(.max))
     let packet = encodeAlive(state)
-    #expect(packet.count == Packet.capacity)
+    #expect(packet.count == Packet.capacity && packet.count < Wire.maximumMessageSize)
     guard case .alive(let read, ttl: 5) = try packet.withUnsafeBytes({ try decodeDiscovery($0) }) else {
       Issue.record("not an Alive")
       return
     }
     #expect(read.measurement == state.measurement && read.clock == state.clock && read.audio == state.audio)
+    #expect(read.song == state.song)
   }
 
   #if DEBUG
