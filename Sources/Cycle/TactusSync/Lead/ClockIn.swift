@@ -77,7 +77,7 @@ struct ClockIn: BitwiseCopyable {
     if loop.jumps != jumps { follower.hostJumped() }
     loop.tick(at: arrived.time(atFrame: Double(frames)))
     switch loop.state {
-    case .locked: readTempo(session: sessionTempo)
+    case .locked: readTempo(session: sessionTempo, at: line.start)
     case .lost:
       tempo = 0
       echo.hearNothing()
@@ -88,14 +88,14 @@ struct ClockIn: BitwiseCopyable {
   /// Reads the loop's tempo. If a peer or the user has put that tempo into the session, the session's exact
   /// value is used. Otherwise the loop's tempo is rounded and used, but only if the received clock is
   /// certainly not our own.
-  private mutating func readTempo(session: Double) {
+  private mutating func readTempo(session: Double, at time: Double) {
     let now = loop.beatsPerMinute
     guard tempo == 0 || abs(now - tempo) > Self.hysteresis else { return }
     if abs(now - session) <= Self.hysteresis, !isTold(session) {
       tempo = session
     } else if echo.hasOwnTempo {
       tempo = Double(Int64(rounding: now / Self.step)) * Self.step
-      echo.takeOver()
+      echo.follow(at: time)
     }
   }
 
@@ -119,7 +119,6 @@ struct ClockIn: BitwiseCopyable {
     // The received clock is our own, so end a correction that is under way.
     guard !echo.isEcho else { return follower.pause(now, reading) }
     guard let proposal = follower.follow(now, reading) else { return nil }
-    echo.follow(at: reading.heard)
     if case .tempo(let tempo) = proposal.change {
       if abs(tempo - 60e6 / now.grid.beatMicros) < HostFollower.smallestStep { return nil }
       told = tempo

@@ -3,17 +3,18 @@ import LinkBeatMath
 
 /// Distinguishes our own MIDI clock, which comes back through a cable or a machine, from a sequencer's clock.
 ///
-/// One comparison decides (`copy`): how far are the latest received clock messages behind the messages that
-/// we sent, at each delay that a cable may have?
+/// Some seconds of sent and received clock messages are kept and compared at each delay that a cable may
+/// have. While both clocks are even, they cannot be distinguished, and need not be. Our clock bends when an
+/// offset, a peer's tempo or a correction moves it. If the received clock has bent, too, at a constant delay,
+/// it is our own; a sequencer's clock would go straight on. When we take over a sequencer's tempo, our clock
+/// bends because the sequencer's clock did. So clock messages of that time are not compared.
 ///
-/// - If the delay is constant, and the received clock has bent, it is our own. A sequencer's clock would have
-///   gone straight on. Our clock bends when an offset, a peer's tempo or a start moves it. While both
-///   clocks are even, they cannot be distinguished, and need not be. When we follow a sequencer, our clock
-///   bends because the sequencer's clock did. So clock messages of that time are not compared.
-/// - If each possible delay grows or shrinks as the tempo of `ClockLoop` implies, the clock is another's. An
-///   echo never drifts so, whatever tempo `ClockLoop` computes from a cable's jitter and our clock's jumps.
-/// - A Start that comes soon after our own Start is an echo if it has the delay of the clock messages. Until
-///   that is known, we do not follow that Start.
+/// If a received clock seems to have another tempo than the session, it must also drift away from our clock
+/// by as much as that tempo implies. An echo never drifts so, whatever tempo `ClockLoop` computes from a
+/// cable's jitter and from jumps of our clock.
+///
+/// A Start that comes soon after our own Start may be an echo. It is an echo if it has the delay of the clock
+/// messages. Until that is known, we do not follow that Start.
 struct EchoWatch: BitwiseCopyable {
   /// The longest delay of an echo in microseconds, buffers included. An echo within the same buffer may seem
   /// to come before its original, by up to `soonest`.
@@ -22,30 +23,28 @@ struct EchoWatch: BitwiseCopyable {
   /// The least time in microseconds between two received clock messages that are kept. A fast clock has more
   /// messages than the comparison needs.
   static let apart: Int32 = 18_000
-  /// The compared row of received clock messages: `window` microseconds, at least `few` messages, and at most
-  /// `most`.
+  /// The row of compared clock messages: `window` microseconds, at most `most` received and `mostSent` sent
+  /// messages, at least `few` received ones. If the latest `few` fit, the whole row is compared.
   static let window: Double = 3e6
-  static let few: Int = 24
   static let most: Int = 127
-  /// The microseconds (RMS) by which an echo may deviate from its delay, as long as that is less than `near`
-  /// of the time between two sent messages. A jitter of 1 ms and the frames of USB together make 410 us.
+  static let mostSent: Double = 800
+  static let few: Int = 24
+  /// The microseconds (RMS) by which an echo may deviate from its delay. A jitter of 1 ms and the frames of
+  /// USB together make 410 us.
   static let jitter: Double = 600
-  static let near: Double = 0.2
   /// The smallest difference that can be measured, in microseconds.
   static let grain: Double = 150
-  /// How much worse a straight line must fit the received clock than a copy of ours does, as a multiple of
-  /// the noise (about 6 sigma).
+  /// The least `Fit.advantage` that proves an echo, as a multiple of the noise's mean square (about 6 sigma).
   static let evidence: Double = 40
-  /// A received clock of another tempo must have moved by `move` microseconds in a row of at least
-  /// `leastMoved` clock messages. This must be found anew in a whole row and `confirmations` more messages,
-  /// because a change of cable or period moves the clock, too, but only once.
-  static let move: Double = 2_000
-  static let leastMoved: Int = 6
+  /// A received clock of another tempo must have moved by at least this number of microseconds, within at
+  /// least `leastMoved` clock messages, and this must be found `confirmations` times in a row.
+  static let move: Double = 4_000
+  static let leastMoved: Int = 12
   static let confirmations: Int = 4
   /// If our clock jumps because of a changed offset or period, even a slow machine follows within this number
   /// of microseconds. Clock messages of that time prove nothing.
   static let settling: Double = 3e6
-  /// The microseconds for which our clock still bends after a change by which we follow the received clock.
+  /// The microseconds for which our clock follows the received clock after we have taken over its tempo.
   static let following: Double = 1e6
   /// The number of clock messages that shows the delay of our echo. An echo of our Start deviates from that
   /// delay by three standard deviations at most, and never by more than `mostOffWay`.
@@ -66,14 +65,8 @@ struct EchoWatch: BitwiseCopyable {
   /// `comparableFrom` are left out: at that time our clock followed the received clock.
   private var comparable = 0
   private var comparableFrom = -1e18
-  /// The delay that was compared last, in sent clock messages.
   private var lag = 0
-  /// The number of successive received clock messages at which the clock had moved, and the length of the row
-  /// that was compared.
   private var moved = 0
-  private var row = 0
-  /// Whether the received clock has a tempo of its own, and not the tempo that we sent.
-  var hasOwnTempo: Bool { moved >= row + Self.confirmations }
   /// The times at which our latest Starts and Continues were sent.
   private var commands = InlineArray<8, Double>(repeating: -1e18)
   private var commandCount = 0
@@ -126,17 +119,13 @@ struct EchoWatch: BitwiseCopyable {
     moved = 0
   }
 
-  /// Notes that we have taken over the received clock's tempo, because it is not ours.
-  mutating func takeOver() {
-    isEcho = false
-    doubtful = nil
-    moved = 0
-  }
-
-  /// Notes that we follow the received clock: for a while our clock bends because that clock did.
+  /// Notes that we have taken over a tempo: for a while our clock follows the received clock.
   mutating func follow(at time: Double) {
     comparableFrom = time + Self.following
     comparable = 0
+    moved = 0
+    isEcho = false
+    doubtful = nil
   }
 
   /// Reads a clock message. `tempo` is the tempo of the received clock, `session` that of the session, in
@@ -147,67 +136,69 @@ struct EchoWatch: BitwiseCopyable {
     heard[heardCount & 127] = now
     heardCount += 1
     comparable = time > comparableFrom ? min(Self.most, comparable + 1) : 0
-    let spacing = 2.5e6 / session
-    let interval = spacing * Double(Int(Double(Self.apart) / spacing) + 1)
-    compare(min(comparable, max(Self.few, Int(Self.window / interval))))
-    judgeTempo(time - shiftedAt > Self.settling && tempo > 0 ? abs(tempo / session - 1) : 0, interval)
+    let isSettled = time - shiftedAt > Self.settling
+    moved = isSettled && tempo > 0 && hasMoved(as: tempo, against: session) ? moved + 1 : 0
+    compare()
     judgeStart()
   }
 
+  /// Whether the received clock has a tempo of its own, and not the tempo that we sent.
+  var hasOwnTempo: Bool { moved >= Self.confirmations }
+
   // MARK: the comparison
 
-  // `originals`, `isKept`, `delay` and `copy` change nothing. They are `mutating` because otherwise the
-  // compiler would copy the 5 KB of an `EchoWatch` for each call.
+  // The functions below change nothing. They are `mutating` because otherwise the compiler would copy the 5
+  // KB of an `EchoWatch` for each call.
 
   /// Compares the two clocks at one delay. Each call, one for each received clock message, tries the next
   /// possible delay.
-  private mutating func compare(_ count: Int) {
-    let originals = originals()
-    lag = lag + 1 < originals.count ? lag + 1 : 0
-    guard !originals.isEmpty, let copy = copy(of: originals.upperBound - 1 - lag, count),
-      copy.count >= Double(Self.few)
-    else { return }
-    let noise = max(copy.delay.noise, Self.grain * Self.grain)
-    let limit = min(Self.jitter, Self.near * copy.spacing)
-    let advantage = copy.count * (copy.time.noise - copy.delay.noise)
-    if noise <= limit * limit, advantage > Self.evidence * noise { isEcho = true }
-  }
-
-  /// Decides whether the received clock differs in tempo by the share `share`, or is a copy of ours.
-  private mutating func judgeTempo(_ share: Double, _ interval: Double) {
-    let wanted = Self.move / (max(share, 1e-5) * interval)
-    row = wanted < Double(Self.most / 2) ? max(Self.leastMoved, Int(wanted)) : Self.most / 2
-    moved = share > 1e-5 && heardCount >= row ? moved + 1 : 0
-    guard moved > 0 else { return }
-    for number in originals() {
-      guard let copy = copy(of: number, row), copy.isOurs(share) else { continue }
-      moved = 0
+  private mutating func compare() {
+    guard comparable >= Self.few else { return }
+    guard let pair = pair(lag) else {
+      lag = 0
       return
     }
+    lag += 1
+    var few = pair
+    guard let near = fit(&few, 0, Self.few), near.noise <= Self.limit(near.spacing) else { return }
+    let wanted = max(Self.few, Int(Self.window / interval(Self.few)))
+    let count = min(min(comparable, wanted), longest(near.spacing))
+    var all = pair
+    guard let fit = fit(&all, 0, count), fit.noise <= Self.limit(fit.spacing) else { return }
+    // If the noise is white, it is jitter. Otherwise the delay itself moves, so the received clock is no
+    // copy.
+    guard fit.noise <= 1.4 * fit.roughness + 60 * 60 else { return }
+    let noise = max(fit.noise, Self.grain * Self.grain)
+    if fit.advantage / noise > Self.evidence { isEcho = true }
   }
 
   /// Decides whether a Start that may be an echo has the same delay as the clock messages.
   private mutating func judgeStart() {
     guard let time = doubtful, comparable > Self.clocksOfWay else { return }
     doubtful = nil
-    for number in originals() {
-      guard let copy = copy(of: number, Self.clocksOfWay) else { continue }
-      let tolerated = min(Self.mostOffWay * Self.mostOffWay, Self.grain * Self.grain + 9 * copy.delay.noise)
+    var lag = 0
+    while var pair = pair(lag) {
+      lag += 1
+      guard let fit = fit(&pair, 0, Self.clocksOfWay) else { continue }
+      let tolerated = min(Self.mostOffWay * Self.mostOffWay, Self.grain * Self.grain + 9 * fit.noise)
       for index in 0..<8 {
         let way = time - commands[index]
-        let off = way - copy.delay.mean
+        let off = way - fit.delay
         if Self.mayBeOurs(way), off * off <= tolerated { isEcho = true }
       }
     }
   }
 
-  /// The numbers of the sent clock messages whose echo the latest received message may be.
-  private mutating func originals() -> Range<Int> {
-    var end = sentCount
-    while isKept(end - 1), delay(0, end - 1) < Self.soonest { end -= 1 }
-    var first = end
-    while isKept(first - 1), delay(0, first - 1) <= Self.longestWay { first -= 1 }
-    return first..<end
+  /// The pair of the latest received clock message and the message that we sent `lag` messages before it;
+  /// nil: that message was sent too long ago, or was never sent.
+  private mutating func pair(_ lag: Int) -> Pair? {
+    guard heardCount > 0 else { return nil }
+    var number = sentCount - 1
+    // Skip clock messages that we sent later in the same buffer.
+    while isKept(number), delay(0, number) < Self.soonest { number -= 1 }
+    number -= lag
+    guard isKept(number), delay(0, number) <= Self.longestWay else { return nil }
+    return Pair(number: number, delay: delay(0, number))
   }
 
   private mutating func isKept(_ number: Int) -> Bool { number >= 0 && number > sentCount - 1024 }
@@ -218,25 +209,91 @@ struct EchoWatch: BitwiseCopyable {
     Double(heard[(heardCount - 1 - index) & 127] &- sent[number & 1023])
   }
 
-  /// Compares the latest `count` received clock messages with those that we sent, as if the newest were the
-  /// echo of the sent message `number`. nil: too few messages were sent.
-  private mutating func copy(of number: Int, _ count: Int) -> Copy? {
-    var copy = Copy()
-    var original = number
-    var expected = delay(0, number)
-    for index in 0..<count {
-      while isKept(original - 1),
-        abs(delay(index, original - 1) - expected) < abs(delay(index, original) - expected)
-      {
-        original -= 1
+  /// The mean microseconds between successive kept messages, over the latest `count` received clock messages.
+  private mutating func interval(_ count: Int) -> Double {
+    let first = heard[(heardCount - count) & 127]
+    return Double(heard[(heardCount - 1) & 127] &- first) / Double(count - 1)
+  }
+
+  /// How many received clock messages can be compared: the kept sent messages do not reach farther back.
+  private mutating func longest(_ spacing: Double) -> Int {
+    let kept = Self.mostSent * spacing / interval(Self.leastMoved)
+    return kept < Double(Self.most) ? max(Self.leastMoved, Int(kept)) : Self.most
+  }
+
+  /// If the mean square of the noise is above this limit, the received clock is no copy of ours. The limit
+  /// shrinks with `spacing`: if clock messages are close together, any of them would fit.
+  private static func limit(_ spacing: Double) -> Double {
+    let limit = min(Self.jitter, 0.2 * spacing)
+    return limit * limit
+  }
+
+  /// Returns whether the received clock has moved as this tempo implies, at each possible delay. A change of
+  /// cable or period moves the clock, too, but only once, so both halves of the row must show the movement.
+  private mutating func hasMoved(as tempo: Double, against session: Double) -> Bool {
+    let share = abs(tempo / session - 1)
+    guard share > 1e-5, heardCount >= Self.leastMoved else { return false }
+    let longest = longest(2.5e6 / session)
+    let wanted = Self.move / (share * interval(Self.leastMoved))
+    let count = wanted < Double(longest) ? max(Self.leastMoved, Int(wanted)) : longest
+    var lag = 0
+    while var pair = pair(lag) {
+      guard heardCount >= count else { return false }
+      let newer = fit(&pair, 0, count / 2)
+      if let newer, Self.isOurs(newer, share) { return false }
+      if newer != nil, let older = fit(&pair, count / 2, count / 2), Self.isOurs(older, share) {
+        return false
       }
-      guard isKept(original - 1) else { break }
-      let delay = delay(index, original)
-      expected += (delay - expected) / 8
-      let step = Double(original - number)
-      copy.delay.add(step, delay)
-      copy.time.add(step, delay + Double(sent[original & 1023] &- sent[number & 1023]))
+      lag += 1
     }
-    return copy.delay.spread > 0 ? copy : nil
+    return true
+  }
+
+  /// Returns whether the received clock is a copy of ours. It is a copy if it drifts against our clock by
+  /// less than half of the drift that the difference of tempo would cause, or by so little that jitter
+  /// explains it.
+  private static func isOurs(_ fit: Fit, _ share: Double) -> Bool {
+    // A copy with much jitter is still a copy: a machine that wakes up late is not another clock. Another
+    // tempo moves the clock smoothly.
+    let near = 0.2 * fit.spacing
+    let isWhite = fit.noise <= 1.4 * fit.roughness + 60 * 60
+    guard fit.noise <= limit(fit.spacing) || (isWhite && fit.noise <= near * near) else { return false }
+    let slope = fit.slope * fit.slope
+    return slope < share * share / 4 * fit.spacing * fit.spacing || slope < 9 * fit.slopeNoise
+  }
+
+  /// The number of a sent clock message, and the microseconds from it to a received message.
+  private struct Pair: BitwiseCopyable {
+    var number: Int
+    var delay: Double
+  }
+
+  /// Compares `count` received clock messages with the messages that we sent, from the newest back. `pair` is
+  /// the pair to begin with. Afterwards it is the oldest pair of the row, so that another call can go on from
+  /// it. nil: not enough messages were sent, or one sent message would stand for many received messages.
+  private mutating func fit(_ pair: inout Pair, _ first: Int, _ count: Int) -> Fit? {
+    var sums = Sums()
+    let origin = pair.number
+    let base = sent[origin & 1023]
+    var twice = 0
+    var before = 0.0
+    for index in first..<first + count {
+      let last = pair.number
+      while isKept(pair.number - 1),
+        abs(delay(index, pair.number - 1) - pair.delay) < abs(delay(index, pair.number) - pair.delay)
+      {
+        pair.number -= 1
+      }
+      let delay = delay(index, pair.number)
+      if index > first {
+        if pair.number == last { twice += 1 }
+        sums.roughness += (delay - before) * (delay - before)
+      }
+      before = delay
+      pair.delay += (delay - pair.delay) / 8
+      sums.add(Double(pair.number - origin), Double(sent[pair.number & 1023] &- base), delay)
+    }
+    guard isKept(pair.number - 1), twice * 8 <= count else { return nil }
+    return Fit(sums)
   }
 }
