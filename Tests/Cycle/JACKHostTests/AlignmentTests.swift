@@ -199,7 +199,7 @@ extension JACKHostTests {
       let beat = Double(32 * (round + 1))
       let before = live.exchange.report()
       watch.forget()
-      live.host.command(.jump(frame: UInt32(beat * 9_600), beat: beat, step: step))
+      live.command(.jump(frame: UInt32(beat * 9_600), beat: beat, step: step))
       try await live.run {
         watch.collected.contains { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling }
       }
@@ -228,12 +228,12 @@ extension JACKHostTests {
     try await live.start(watch)
     let errors = try await measure(4) { round in
       let before = live.exchange.report()
-      live.host.command(.jump(frame: 307_200, beat: 32, step: 1))
+      live.command(.jump(frame: 307_200, beat: 32, step: 1))
       if round % 4 > 0 {
         try await live.run { !watch.last.isRolling }
         try await live.run(for: Int64(70 * (round % 4) - 60))
         watch.forget()
-        live.host.command(.jump(frame: 614_400, beat: 64, step: 1))
+        live.command(.jump(frame: 614_400, beat: 64, step: 1))
       }
       let place = UInt32(round % 4 > 0 ? 614_400 : 307_200)
       try await live.run {
@@ -257,7 +257,7 @@ extension JACKHostTests {
       try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
       try await live.run(for: Int64(50 + 90 * round))
       let before = live.exchange.report()
-      live.host.command(.stopOn(bar: true))
+      live.command(.stopOn(bar: true))
       #expect(live.host.plan.isStopping)
       try await live.run { !watch.last.isRolling }
       let last = try #require(watch.collected.last { $0.isRolling })
@@ -270,8 +270,8 @@ extension JACKHostTests {
     #expect(median(errors) <= 0.1, "\(errors) beats")
     watch.play()
     try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
-    live.host.command(.stopOn(bar: true))
-    live.host.command(.stopOn(bar: true))
+    live.command(.stopOn(bar: true))
+    live.command(.stopOn(bar: true))
     #expect(!live.host.plan.isStopping)
     try await live.run { !watch.last.isRolling }
   }

@@ -71,12 +71,12 @@ extension JACKHostTests {
     #expect(lost > 0 && lost % 44 == 0, "\(lost) of 300 in a cycle, of which 256 are looked at")
     #expect(live.exchange.nextControlMessage() == nil)
     // A bar takes two minutes here, so the start waits.
-    live.host.command(.play)
+    live.command(.play)
     #expect(live.host.pollInterval == Micros(2_000))
     try await live.run { live.host.report.launch.isHolding }
     try await live.run(for: 200)
     #expect(live.host.report.launch.isHolding && live.host.pollInterval == Micros(2_000))
-    live.host.command(.stop)
+    live.command(.stop)
     try await live.run { live.host.pollInterval == Micros(20_000) }
   }
 }

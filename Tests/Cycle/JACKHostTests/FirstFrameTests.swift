@@ -59,7 +59,7 @@ extension JACKHostTests {
       try await live.run(for: Int64((6 - (now - 4 * (now / 4).rounded(.down))) * 400))
       let before = live.exchange.report()
       watch.forget()
-      if round % 2 == 0 { watch.play() } else { live.host.command(.play) }
+      if round % 2 == 0 { watch.play() } else { live.command(.play) }
       try await live.run(for: 1_900)
       try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
       watch.forget()

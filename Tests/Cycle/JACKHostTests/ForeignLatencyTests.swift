@@ -145,7 +145,7 @@ extension JACKHostTests {
     try await live.run { live.exchange.report().song.isRolling }
     var messages: [ControlMessage] = []
     for place in 1...6 {
-      live.host.command(.locate(frame: UInt32(place) * 96_000))
+      live.command(.locate(frame: UInt32(place) * 96_000))
       try await live.run(for: 300)
       while let message = live.exchange.nextControlMessage() { messages.append(message) }
     }

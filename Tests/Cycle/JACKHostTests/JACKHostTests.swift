@@ -43,7 +43,7 @@ import Testing
     live.host.want([.clickToSpeakers])
     try await live.run { live.events.contains(.serverSilent) }
     #expect(!live.host.isRunning && !live.host.report.launch.isHolding)
-    live.host.command(.play)
+    live.command(.play)
     server.goOn()
     try await live.run { live.events.contains(.serverAnswers) }
     #expect(live.host.isRunning)

@@ -70,7 +70,7 @@ extension JACKHostTests {
     guard !TestServer.isPipeWire else { return }
     try await live.run(for: 100)
     // This frame is not on a tick. jack2 calls its master for a new position, or while the transport rolls.
-    live.host.command(.locate(frame: 480_007))
+    live.command(.locate(frame: 480_007))
     try await live.run { watch.last.frame == 480_007 && watch.last.fineTick != nil }
     let last = watch.last
     let fine = try #require(last.fineTick)

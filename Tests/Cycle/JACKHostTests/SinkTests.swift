@@ -19,7 +19,7 @@ extension JACKHostTests {
     try await live.run(for: 2_500)
     #expect(live.host.latencies[.jack] == 240)
     // A sink that the user names is chosen at once, even while the transport rolls.
-    live.host.command(.play)
+    live.command(.play)
     live.change { $0.launch.moment = .now }
     try await live.run { live.exchange.report().song.isRolling }
     live.host.wantedSink = try #require(ChosenName("bt".utf8))
@@ -34,7 +34,7 @@ extension JACKHostTests {
     card.disconnect("tactus:click_1", from: card.input)
     try await live.run(for: 2_500)
     #expect(live.host.latencies[.jack] == 240 && live.host.sinks.reason == .kept)
-    live.host.command(.stop)
+    live.command(.stop)
     try await live.run { live.host.latencies[.jack] == 9_600 }
     #expect(live.host.sinks.reason == .click("click_1"))
   }

@@ -22,7 +22,7 @@ extension JACKHostTests {
     try await live.run { live.standing == .master }
     watch.locate(5 * 38_400 + 20_000)
     try await live.run { watch.last.frame == 5 * 38_400 + 20_000 }
-    live.host.command(.play)
+    live.command(.play)
     try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
     return live
   }
@@ -34,20 +34,20 @@ extension JACKHostTests {
     let server = try await TestServer()
     let watch = try TransportWatch(server)
     let live = try await rolling(server, watch, leaves: place)
-    live.host.command(.stop)
+    live.command(.stop)
     try await live.run { !watch.last.isRolling && watch.last.frame == frame }
     try await live.run(for: 100)
     #expect(watch.last.frame == frame && !watch.last.isRolling)
     // A start right after a stop begins at the place of the stop, too.
-    live.host.command(.play)
+    live.command(.play)
     try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
     watch.forget()
-    live.host.command(.stop)
-    live.host.command(.play)
+    live.command(.stop)
+    live.command(.play)
     try await live.run { watch.collected.contains { !$0.isRolling } && watch.last.isRolling }
     let first = try #require(watch.collected.drop { $0.isRolling }.first { $0.isRolling })
     #expect(first.frame >= frame && first.frame <= frame + 256)
-    live.host.command(.stop)
+    live.command(.stop)
     try await live.run { !watch.last.isRolling && watch.last.frame == frame }
   }
 
@@ -57,7 +57,7 @@ extension JACKHostTests {
     let server = try await TestServer()
     let watch = try TransportWatch(server)
     let live = try await rolling(server, watch, leaves: .bar, on: start)
-    live.host.command(.stopOn(bar: true))
+    live.command(.stopOn(bar: true))
     try await live.run { !watch.last.isRolling && watch.last.frame == 6 * 38_400 }
     try await live.run(for: 100)
     #expect(watch.last.frame == 6 * 38_400)
@@ -72,7 +72,7 @@ extension JACKHostTests {
     try await live.run(for: 200)
     let place = watch.last.frame
     #expect(place > 5 * 38_400)
-    live.host.command(.stop)
+    live.command(.stop)
     try await live.run(for: 200)
     #expect(watch.last.frame == place)
   }
@@ -81,8 +81,8 @@ extension JACKHostTests {
     let server = try await TestServer()
     let watch = try TransportWatch(server)
     let live = try await rolling(server, watch, leaves: .start)
-    live.host.command(.jump(frame: 384_000, beat: 40, step: 4))
-    live.host.command(.stop)
+    live.command(.jump(frame: 384_000, beat: 40, step: 4))
+    live.command(.stop)
     try await live.run { !watch.last.isRolling && watch.last.frame == 384_000 }
     try await live.run(for: 100)
     #expect(watch.last.frame == 384_000)

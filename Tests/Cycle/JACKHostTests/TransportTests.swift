@@ -114,7 +114,7 @@ extension JACKHostTests {
     live.edit { $0.setTempo(72, at: HostClock.micros()) }
     live.host.plan.beatMicros = 60e6 / 72
     watch.forget()
-    live.host.command(.play)
+    live.command(.play)
     try await live.run { watch.last.isRolling }
     try await live.run(for: 300)
     let held = watch.collected.reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) }
@@ -134,6 +134,7 @@ extension JACKHostTests {
     try await live.run(for: 300)
     if hasLeft { live.host.close() }
     let watch = try TransportWatch(server, isSlow: true)
+    live.watch = watch
     watch.holdCycles = .max
     watch.forget()
     watch.play()
@@ -147,6 +148,7 @@ extension JACKHostTests {
       }
       if hasLeft { try await Task.sleep(for: .milliseconds(50)) } else { try await live.run(for: 50) }
     }
+    if !watch.last.isRolling { try await live.judgePipeWire(watch.summary) }
     func seconds(_ cycles: some Sequence<SeenCycle>) -> Double {
       cycles.reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) }
     }
@@ -167,7 +169,7 @@ extension JACKHostTests {
     let watch = try await rolling(server, live)
     try await live.run { watch.last.frame > 24_000 }
     watch.forget()
-    for command in [.stop, .locate(frame: 0), .play] as [TransportCommand] { live.host.command(command) }
+    for command in [.stop, .locate(frame: 0), .play] as [TransportCommand] { live.command(command) }
     try await live.run { watch.collected.contains { !$0.isRolling } && watch.last.isRolling }
     let standing = watch.collected.drop { $0.isRolling }.prefix { !$0.isRolling }
     let start = try #require(watch.collected[standing.endIndex...].first)
@@ -206,8 +208,8 @@ extension JACKHostTests {
     let watch = try await rolling(server, live)
     try await live.run { watch.last.frame > 24_000 }
     watch.forget()
-    live.host.command(.jump(frame: 960_000, beat: 40, step: 4))
-    live.host.command(.play)
+    live.command(.jump(frame: 960_000, beat: 40, step: 4))
+    live.command(.play)
     try await live.run { watch.last.frame >= 960_000 }
     #expect(watch.collected.allSatisfy { $0.isRolling || $0.isStarting })
   }
@@ -375,7 +377,7 @@ extension JACKHostTests {
     watch.releaseTimebase()
     try await live.run { live.standing == .vacant }
     // Without a master, no client would ever remove a bar and beat that our locate sets.
-    live.host.command(.locate(frame: 96_000))
+    live.command(.locate(frame: 96_000))
     try await live.run { watch.last.frame == 96_000 }
     try await live.run(for: 300)
     #expect(live.exchange.report().master.timebase == .none && live.standing == .vacant)

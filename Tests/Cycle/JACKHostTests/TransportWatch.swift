@@ -55,6 +55,9 @@ final class TransportWatch {
   private let seat: UnsafeMutablePointer<SharedMemory>
   private(set) var seen: [SeenCycle] = []
   private var isOpen = true
+  /// How often this client asked for a stop, and how often it saw the transport stop.
+  private(set) var stopsAsked = 0, stopsSeen = 0
+  private var wasMoving = false
 
   init(_ server: TestServer, isSlow: Bool = false) throws {
     client = try JACKClient(name: "watch", server: server.name)
@@ -86,7 +89,10 @@ final class TransportWatch {
   }
 
   func play() { jack_transport_start(client.handle) }
-  func stop() { jack_transport_stop(client.handle) }
+  func stop() {
+    stopsAsked += 1
+    jack_transport_stop(client.handle)
+  }
   func locate(_ frame: UInt32) { jack_transport_locate(client.handle, frame) }
 
   /// Locates as programs do that read the position, change its frame and send the position back.
@@ -134,7 +140,12 @@ final class TransportWatch {
 
   /// Moves new cycles from the audio thread's queue to `seen`.
   func collect() {
-    while let cycle = seat.pointee.cycles.pop() { seen.append(cycle) }
+    while let cycle = seat.pointee.cycles.pop() {
+      let isMoving = cycle.isStarting || cycle.isRolling
+      if wasMoving, !isMoving { stopsSeen += 1 }
+      wasMoving = isMoving
+      seen.append(cycle)
+    }
   }
 
   var collected: [SeenCycle] {

@@ -181,7 +181,7 @@ struct RestlessHandTests {
     try await flood.awaitLine(beginning: "plays")
     #expect(try await stage.run("jack_connect", "flood:out", "tactus:control").status == 0)
     try await tactus.awaitLine(
-      beginning: "MIDI and keys: too many at once", "MIDI: learned note 60 ch 1 = tempo/tap")
+      beginning: "MIDI and keys: too many messages at once", "MIDI: learned note 60 ch 1 = tempo/tap")
     var tempo = ""
     for _ in 0..<100 where Double(tempo).map({ abs($0 - 144) > 0.01 }) ?? true {
       // Meanwhile tactus always answers OSC commands.
