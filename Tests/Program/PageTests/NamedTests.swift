@@ -67,6 +67,9 @@ import Testing
     try await visit.touch("click \".new-output button\"")
     try await visit.until("document.querySelector('#toasts').textContent.includes('1 to 32 letters')")
     try await visit.ask("click \"#sound .outputs summary\"")
+    // An output that comes meanwhile does not close the settings of another one.
+    try await visit.send("out/add", "late=clock")
+    try await visit.until("\(told).includes('late')")
     try await visit.touch("click \"#sound [data-address='out/drums/play'] [role=switch]\"")
     try await visit.until("out/drums/play", is: "0")
     let found = try await visit.ask("axe")

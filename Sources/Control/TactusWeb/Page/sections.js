@@ -156,11 +156,17 @@ export class Sections {
 		this.order = new Map([place, ...place.children].map((box) => [box, [...box.children]]));
 	}
 
-	// Removes the rows of all outputs and fetches them again, since outputs come and go.
+	// Removes the rows of all outputs and fetches them again, since outputs come and go. Those that were open
+	// stay open.
 	fillOutputs(list) {
 		this.desk.forget(outputOf);
 		for (const row of list) if (row.value && outputOf(row.path)) this.desk.take(row.path, row.value);
-		for (const place of document.querySelectorAll(".outputs")) place.replaceChildren(...outputList(this.desk, list));
+		const named = (box) => box.querySelector("b").textContent;
+		for (const place of document.querySelectorAll(".outputs")) {
+			const open = new Set([...place.children].filter((box) => box.open).map(named));
+			place.replaceChildren(...outputList(this.desk, list));
+			for (const box of place.children) box.open = open.has(named(box));
+		}
 	}
 
 	// Repeats until it is answered. An answer that comes after a newer question is dropped.
