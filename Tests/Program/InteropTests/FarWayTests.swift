@@ -21,7 +21,9 @@ import Testing
     #expect(abs(try await far.distance(1, 3)) < 5)
     let doctor = try await far.stage.run(on: 3, Lab.products + "/tactus", "doctor", "--json")
       .output
-    #expect(doctor.contains("the other rooms see this machine at 10.77.0.2: a router translates its address"), "\(doctor)")
+    #expect(
+      doctor.contains("the other rooms see this machine at 10.77.0.2: a router translates its address"),
+      "\(doctor)")
     try await far.run(
       on: 2, "sh", "-c", "ip addr del 10.77.0.2/24 dev wire0; ip addr add 10.77.0.22/24 dev wire0")
     try await far.wait(1) { $0.contains("10.77.0.22:") && $0.contains("(±") }
