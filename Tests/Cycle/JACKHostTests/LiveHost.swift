@@ -58,9 +58,7 @@ final class LiveHost {
       }
       if HostClock.micros() - lastStep > Micros(25_000) { pauses += 1 }
       lastStep = HostClock.micros()
-      let wasAsked = host.plan.isAskedToStop
-      events += host.step(at: lastStep)
-      if host.plan.isAskedToStop, !wasAsked { stopsAsked += 1 }
+      countingStops { events += host.step(at: lastStep) }
       takeProposals()
       try await Task.sleep(for: .microseconds(min(10_000, host.pollInterval.count)))
     }
@@ -129,9 +127,11 @@ final class LiveHost {
   }
 
   /// Gives tactus a command, as a user does.
-  func command(_ command: TransportCommand) {
+  func command(_ command: TransportCommand) { countingStops { host.command(command) } }
+
+  private func countingStops(_ act: () -> Void) {
     let wasAsked = host.plan.isAskedToStop
-    host.command(command)
+    act()
     if host.plan.isAskedToStop, !wasAsked { stopsAsked += 1 }
   }
 

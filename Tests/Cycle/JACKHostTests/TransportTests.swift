@@ -117,7 +117,7 @@ extension JACKHostTests {
     live.command(.play)
     try await live.run { watch.last.isRolling }
     try await live.run(for: 300)
-    let held = watch.collected.reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) }
+    let held = watch.collected.secondsStarting
     #expect(held > 9.9, "held for \(held) s")
     let report = live.exchange.report()
     let beat = report.sessionBeat - report.song.beat
@@ -149,10 +149,8 @@ extension JACKHostTests {
       if hasLeft { try await Task.sleep(for: .milliseconds(50)) } else { try await live.run(for: 50) }
     }
     if !watch.last.isRolling { try await live.judgePipeWire(watch.summary) }
-    func seconds(_ cycles: some Sequence<SeenCycle>) -> Double {
-      cycles.reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) }
-    }
-    let (all, rest) = (seconds(watch.collected), seconds(watch.collected.dropFirst(before ?? 0)))
+    let all = watch.collected.secondsStarting
+    let rest = watch.collected.dropFirst(before ?? 0).secondsStarting
     #expect(
       watch.last.isRolling && all > usual - 1 && rest < usual + 1,
       "\(all) s, then \(rest) s; \(watch.summary)")

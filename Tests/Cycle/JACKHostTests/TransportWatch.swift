@@ -35,6 +35,11 @@ struct SeenCycle: BitwiseCopyable, Sendable {
   }
 }
 
+extension Sequence<SeenCycle> {
+  /// The seconds in which the transport was starting, at 48 kHz.
+  var secondsStarting: Double { reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) } }
+}
+
 /// Another JACK client. It sees every cycle, presses play and stop, and can be a slow client and the timebase
 /// master.
 final class TransportWatch {
