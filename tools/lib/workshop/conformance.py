@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Plays Ableton's test plan (Tests/Program/InteropTests/Conformance), each case with both apps on one host and on two, one after the other, and
 writes docs/conformance.md from what was done and heard. With FILTER (a regular expression, such as TEMPO-1) only those
-cases, on standard output. Ends with 1 if a case failed. About 15 minutes."""
+cases, with each step, on standard output. Ends with 1 if a case failed. About 15 minutes."""
 
 import contextlib
 import datetime
@@ -25,65 +25,40 @@ INTRODUCTION = """\
 
 You can play Ableton's test plan for apps that speak Link, 16 cases, with `tools/conformance`. It runs the real program against
 Ableton's LinkHut (Debian's build, Link 3.0.6), presses LinkHut's keys, reads its status line, records its sound, and writes this
-page. `tools/test` plays the cases, too ([testing.md](testing.md)).
+page. `tools/conformance TEMPO-1` plays one case and prints each of its steps with what was seen and heard. `tools/test` plays the
+cases, too ([testing.md](testing.md)).
 
 The plan is for apps with a screen. Here the app plays when JACK's transport rolls; OSC takes the place of its screen; it is in the
 foreground while a controller shows it; a connected port takes the place of an Audiobus or IAA session; a route is the chain of
-ports to the loudspeaker. The tables leave out steps at which nothing has to be seen, such as "Open LinkHut".
+ports to the loudspeaker.
 
-`tools/listen` judges the sound as a third peer, with Ableton's own library. The tables give the median distance of each program's
-clicks from that peer's beat, and how far the two programs are apart, with the range in brackets; the plan allows 3 ms. If no two of
-the three agree for a stretch, it is repeated, at most eight times.
+`tools/listen` judges the sound as a third peer, with Ableton's own library. The figures say how far the clicks of the two programs are
+apart: the median of a stretch, and its range in brackets. The table has the case's stretch with the largest median; the plan allows
+3 ms. If no two of the three agree for a stretch, it is repeated, at most eight times. A case without a figure has other conditions,
+such as a number of peers, or clicks that go on without a jump.
 """
 
 
 Step = list[str]  # the verdict, what was done, what was observed
 
-# The long words of CaseRecord's observations, and the short ones of the tables.
-SHORTER = (
-    (r"; from the reference beat: ours median (\S+) us \([^)]*\), LinkHut's median (\S+) us \([^)]*\); ours from LinkHut's: median",
-     r": ours \1, LinkHut's \2, apart"),
-    (r"; from the reference beat: ours median", r": ours"),
-    (r"ours from LinkHut's: median", r"apart"),
-    (r"; from one line: median", r"; from one line"),
-    (r"last four from the first four", r"at the end"),
-    (r" heard\b", r""),
-    (r" us \((\S+) to (\S+), n=(\d+)\)", r" us (\1…\2)"),
-)
+APART = re.compile(r"ours from LinkHut's: median (\S+) us \((\S+) to (\S+), n=\d+\)")
 
 
 def verdict(steps: list[Step]) -> str:
     return "FAIL" if not steps or any(step[0] == "FAIL" for step in steps) else "pass"
 
 
-def cell(step: Step, row: str) -> str:
-    """The text of an observation. The step is added if the row has another step, and the verdict if it is
-    not "pass"."""
-    word, what, observed = step
-    for long, short in SHORTER:
-        observed = re.sub(long, short, observed)
-    return ("**FAIL** " if word == "FAIL" else "") + (f"{what}: " if what != row else "") + observed
-
-
-def table(runs: dict[int, list[Step]]) -> str:
-    """A table with a row for each step of the longest run that had something to observe, and a column for
-    each number of hosts."""
-    places = {1: "one host", 2: "two hosts"}
-    head = " | ".join(f"{places[hosts]}: {verdict(runs[hosts])}" for hosts in runs)
-    text = f"| step | {head} |\n| ---{' | ---' * len(runs)} |\n"
-    longest: list[Step] = max(runs.values(), key=len)
-    for number, (word, row, _) in enumerate(longest):
-        if not word:
-            continue
-        cells = [cell(steps[number], row) if number < len(steps) else "" for steps in runs.values()]
-        if len(cells) == 2 and cells[0] == cells[1]:
-            cells[1] = "same"
-        text += "| " + " | ".join(part.replace("|", "/") for part in [row, *cells]) + " |\n"
-    return text
+def cell(steps: list[Step]) -> str:
+    """The verdict of a case, and the largest distance between the two programs."""
+    apart = [match.groups() for step in steps for match in APART.finditer(step[2])]
+    if not apart:
+        return verdict(steps)
+    median, least, most = max(apart, key=lambda figures: abs(float(figures[0])))
+    return f"{verdict(steps)}, {median} us ({least}…{most})"
 
 
 def page(directory: str, commit: str) -> None:
-    """Writes docs/conformance.md from the records of a run
+    """Prints docs/conformance.md from the records of a run
     (Tests/Program/InteropTests/Conformance/CaseRecord.swift)."""
     records: dict[tuple[str, int], tuple[str, list[Step]]] = {}
     for path in pathlib.Path(directory).iterdir():
@@ -91,19 +66,32 @@ def page(directory: str, commit: str) -> None:
         if case in CASES:
             title, *lines = path.read_text().splitlines()
             records[case, int(number)] = title, [line.split("\t") for line in lines]
-    cases = [case for case in CASES if any(key[0] == case for key in records)] if len(records) < 2 * len(CASES) else CASES
+    all_cases = len(records) == 2 * len(CASES)
+    cases = CASES if all_cases else [case for case in CASES if any(key[0] == case for key in records)]
     print(INTRODUCTION)
     for hosts, where in ((1, "on one host"), (2, "across two hosts")):
         passed = sum(verdict(records.get((case, hosts), ("", []))[1]) == "pass" for case in cases)
         print(f"**{passed} of {len(cases)} pass {where}.**  ")
     today, where = datetime.date.today(), common.machine().replace(" in a virtual", ", a virtual")
     print(f"\n{today.day} {today:%B %Y}, commit {commit}, {where}.\n")
+    print("| case | what has to be true | one host | two hosts |\n| --- | --- | --- | --- |")
     for case in cases:
-        runs = {hosts: records[case, hosts] for hosts in (1, 2) if (case, hosts) in records}
-        title = next((title for title, _ in runs.values()), "was not played")
-        print(f"## {case}: {title}\n")
-        if runs:
-            print(table({hosts: steps for hosts, (_, steps) in runs.items()}))
+        runs = [records.get((case, hosts), ("was not played", [])) for hosts in (1, 2)]
+        title = next((title for title, steps in runs if steps), "was not played")
+        print(f"| {case} | {title} | {' | '.join(cell(steps) for _, steps in runs)} |")
+    for (case, hosts), (_, steps) in sorted(records.items()):
+        for _, what, observed in (step for step in steps if step[0] == "FAIL"):
+            print(f"\n{case} failed on {hosts} host{'s' if hosts != 1 else ''}: {what}: {observed}")
+
+
+def print_steps(directory: str) -> None:
+    """Prints each step of the played cases that has a verdict, with what was observed."""
+    for path in sorted(pathlib.Path(directory).iterdir()):
+        case, _, number = path.name.rpartition(".")
+        print(f"\n{case}, {number} host{'s' if number != '1' else ''}")
+        for step in (line.split("\t") for line in path.read_text().splitlines()[1:]):
+            if step[0]:
+                print(f"  {step[0]}  {step[1]}: {step[2]}")
 
 
 def main(words: list[str]) -> int:
@@ -125,11 +113,11 @@ def main(words: list[str]) -> int:
              f"{products}/tactusPackageTests.xctest", "--testing-library", "swift-testing",
              "--filter", f"InteropTests.Conformance/.*{only}"],
             check=False, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
+        if only:
+            print_steps(records)
+            return status
         with contextlib.redirect_stdout(io.StringIO()) as text:
             page(records, commit)
-    if only:
-        print(text.getvalue(), end="")
-    else:
-        pathlib.Path(ROOT, "docs/conformance.md").write_text(text.getvalue())
-        print("\n".join(line for line in text.getvalue().splitlines() if " of " in line and " pass" in line))
+    pathlib.Path(ROOT, "docs/conformance.md").write_text(text.getvalue())
+    print("\n".join(line for line in text.getvalue().splitlines() if " of " in line and " pass" in line))
     return status
