@@ -29,6 +29,8 @@ final class ClockCable {
   var usbFrame = 0.0
   /// On average one clock message in this number is lost; 0: no message is lost.
   var losesOneOf = 0
+  /// Returns whether the sequencer's clock message of this number gets lost.
+  var loses: (Int) -> Bool = { _ in false }
   /// On average the machine wakes up late for one message in this number, by up to `lateness` microseconds.
   /// The messages after it wait until the machine is awake.
   var isLateOneOf = 0
@@ -37,7 +39,8 @@ final class ClockCable {
   var losesCyclesOneOf = 0
   var frames: UInt32 = 256
   private(set) var played = 0.0
-  private(set) var proposals: [Proposal.Change] = []
+  /// The proposals of the tempo and the beat since `look`.
+  private(set) var proposals: [(time: Double, change: Proposal.Change)] = []
   /// The session's fastest and slowest tempo since `look`.
   private(set) var fastest = 0.0
   private(set) var slowest = 0.0
@@ -49,6 +52,8 @@ final class ClockCable {
   private var lastDue = 0.0
   /// The time of the sequencer's next clock message. `pace` is the follower's time from clock to clock.
   private var next = 0.0
+  /// The number of clock messages since the sequencer's song began.
+  private var sent = 0
   private var pace = 0.0
   private var lastHeard = 0.0
 
@@ -94,11 +99,14 @@ final class ClockCable {
 
   func stop() { studio.transport.state = .stopped }
 
-  func send(_ status: UInt8) { waiting.append((studio.clock.nextDue, MIDIEvent(frame: 0, status: status))) }
+  func send(_ status: UInt8) { waiting.append((now, MIDIEvent(frame: 0, status: status))) }
 
-  func play(seconds: Double) {
+  func play(seconds: Double, each: (ClockCable) -> Void = { _ in }) {
     let end = played + seconds
-    while played < end { cycle() }
+    while played < end {
+      cycle()
+      each(self)
+    }
   }
 
   private func cycle() {
@@ -129,7 +137,7 @@ final class ClockCable {
     for proposal in studio.proposals {
       // Starts and stops change neither tempo nor grid.
       if case .playing = proposal.change { continue }
-      proposals.append(proposal.change)
+      proposals.append((start + length, proposal.change))
       committed.append((start + length + 3_000, proposal))
     }
     for message in studio.messages[fetched...] { carry(message.event, sent: start, length) }
@@ -178,14 +186,43 @@ final class ClockCable {
     case .own(let tempo):
       if next == 0 { next = end }
       while next < end {
-        arrive(next, MIDIEvent(frame: 0, status: MIDI.clock))
+        if !loses(sent) { arrive(next, MIDIEvent(frame: 0, status: MIDI.clock)) }
         next += 2.5e6 / tempo(played)
+        sent += 1
       }
     }
   }
 
+  /// The microseconds from one of the sequencer's clock messages to the next.
+  private var interval: Double {
+    guard case .own(let tempo) = device else { return 2.5e6 / tempo }
+    return 2.5e6 / tempo(played)
+  }
+
   /// The sequencer pauses for this share of the time between two clock messages.
-  func pause(_ share: Double) { next += share * 2.5e6 / tempo }
+  func pause(_ share: Double) { next += share * interval }
+
+  /// The sequencer starts its song.
+  func startSong() {
+    (sent, next) = (0, now)
+    send(MIDI.start)
+  }
+
+  func resumeSong(atSixteenth position: UInt16) {
+    (sent, next) = (Int(position) * 6, now)
+    waiting.append((now, MIDIEvent(frame: 0, position: position)))
+    send(MIDI.resume)
+  }
+
+  /// The time at which the last cycle ended, and the sequencer's beat at that time.
+  var now: Double { studio.clock.nextDue }
+  var songBeat: Double { (Double(sent) - (next - now) / interval) / 24 }
+
+  /// The sequencer's beat minus the session's beat, in microseconds, wrapped into a quantum of 4.
+  var error: Double {
+    let away = songBeat - studio.beat(at: now)
+    return (away - 4 * (away / 4).rounded()) * 60e6 / tempo
+  }
 
   private func arrive(_ time: Double, _ event: MIDIEvent) {
     if losesOneOf > 0, event.status == MIDI.clock, Int.random(in: 0..<losesOneOf, using: &dice) == 0 {

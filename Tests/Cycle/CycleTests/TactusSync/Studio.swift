@@ -127,8 +127,9 @@ final class Studio {
   private(set) var told: [Proposal] = []
   /// Whether the network thread takes no proposals.
   var refusesProposals = false
-  /// Whether the session plays.
+  /// Whether the session plays, and whether it has other peers.
   var isPlaying = false
+  var isConnected = false
   /// Whether the session takes our starts and stops at once. If not, the test sets `startStopsTaken`.
   var takesStartStops = true
   var startStopsTaken: UInt32 = 0
@@ -229,7 +230,7 @@ final class Studio {
         SessionState(
           timeline: timeline,
           startStop: ClientStartStop(isPlaying: isPlaying, time: timeOfPlaying, timestamp: .zero),
-          isConnected: false), startStopsTaken: startStopsTaken), settings: settings,
+          isConnected: isConnected), startStopsTaken: startStopsTaken), settings: settings,
       settingsNumber: settingsNumber, sounds: bank,
       isFreewheeling: isFreewheeling,
       relocation: relocation, clockConnections: clockConnections,
