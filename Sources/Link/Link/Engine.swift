@@ -89,17 +89,11 @@ extension Engine {
     feed(.commit(change), at: now)
   }
 
-  /// Switches start/stop sync. Changes that an audio thread committed before are applied under the old
-  /// setting.
-  mutating func enableStartStopSync(_ isOn: Bool, at now: Micros) {
+  /// Switches start/stop sync or song sync. Changes that an audio thread committed before are applied under
+  /// the old setting.
+  mutating func switchSync(_ input: LinkSession.Input, at now: Micros) {
     collectAudioChanges(at: now)
-    feed(.enableStartStopSync(isOn), at: now)
-  }
-
-  /// Switches song sync, in the same way.
-  mutating func enableSongSync(_ isOn: Bool, at now: Micros) {
-    collectAudioChanges(at: now)
-    feed(.enableSongSync(isOn), at: now)
+    feed(input, at: now)
   }
 
   mutating func attach(_ lane: any SessionObserver) {

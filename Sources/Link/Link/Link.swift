@@ -103,12 +103,7 @@ public final class Link: Sendable {
   /// Thread-safe: yes. Real-time-safe: no, writing it may wait.
   public var isStartStopSyncEnabled: Bool {
     get { status.isStartStopSyncEnabled.load(ordering: .relaxed) }
-    set {
-      network.withEngine { engine, now in
-        status.isStartStopSyncEnabled.store(newValue, ordering: .relaxed)
-        engine.enableStartStopSync(newValue, at: now)
-      }
-    }
+    set { turn(status.isStartStopSyncEnabled, newValue, by: .enableStartStopSync(newValue)) }
   }
 
   /// Whether the song line is shared with the other tactus programs of the session. While it is off, none is
@@ -117,11 +112,14 @@ public final class Link: Sendable {
   /// Thread-safe: yes. Real-time-safe: no, writing it may wait.
   package var isSongSyncEnabled: Bool {
     get { status.isSongSyncEnabled.load(ordering: .relaxed) }
-    set {
-      network.withEngine { engine, now in
-        status.isSongSyncEnabled.store(newValue, ordering: .relaxed)
-        engine.enableSongSync(newValue, at: now)
-      }
+    set { turn(status.isSongSyncEnabled, newValue, by: .enableSongSync(newValue)) }
+  }
+
+  /// Switches a sync on or off, in the status that other threads see and in the session.
+  private func turn(_ shown: borrowing Atomic<Bool>, _ isOn: Bool, by input: LinkSession.Input) {
+    network.withEngine { engine, now in
+      shown.store(isOn, ordering: .relaxed)
+      engine.switchSync(input, at: now)
     }
   }
 
