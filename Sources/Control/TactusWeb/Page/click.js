@@ -2,7 +2,7 @@
 // The click on this device. Clicks are scheduled in advance on the audio clock, and again when the session
 // changes, so that no click is missing or doubled.
 import { on } from "./hands.js";
-import { letterOf } from "./session.js";
+import { letterOf, swingOf } from "./session.js";
 
 const ahead = 2.6; // seconds placed ahead: in the background or on a busy device timers may run only once a second
 const late = 0.03; // seconds by which a click may be late after a change and still be played
@@ -15,7 +15,7 @@ export class PhoneClick {
 	volume = 0.8;
 	offset = 0; // milliseconds by which we play early
 	settings = { pattern: "", subdivision: 1, when: "always" };
-	swing = { next: "50/8", from: -Infinity, before: "50/8" };
+	swing = { next: swingOf("50/8"), from: -Infinity, before: swingOf("50/8") };
 	scheduled = [];
 	missed = 0;
 	readings = [];
@@ -113,7 +113,7 @@ export class PhoneClick {
 	setSwing(swing) {
 		const host = this.session.timeline && this.clock.hostAt(performance.now());
 		const from = host ? Math.ceil(this.session.beatAt(host) / longestPair) * longestPair : -Infinity;
-		this.swing = { next: swing, from, before: this.swing.next };
+		this.swing = { next: swingOf(swing), from, before: this.swing.next };
 		this.revise();
 	}
 

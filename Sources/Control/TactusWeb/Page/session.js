@@ -76,12 +76,9 @@ export class Session {
 		return { beat, slot: modulo(number, bars.count * each), spacing: 1 / rate };
 	}
 
-	// The session's beat at which a note is heard that is written at `beat`. `swing`: the percent of a pair of
-	// notes that the first note gets, and the note, as in "58/16". Pairs count from the session's beats. If the
-	// bar is no whole number of pairs, the notes are straight.
-	swung(beat, swing) {
-		const [percent, note] = swing.split("/").map(Number);
-		const [pair, first] = [8 / note, percent / 50];
+	// The session's beat at which a note is heard that is written at `beat`, with a swing from `swingOf`. Pairs
+	// count from the session's beats. If the bar is no whole number of pairs, the notes are straight.
+	swung(beat, { pair, first }) {
 		const bars = this.barsAt(beat);
 		if (((bars.count * 4) / bars.unit) % pair !== 0) return beat;
 		const begin = Math.floor(beat / pair) * pair;
@@ -111,6 +108,13 @@ export class Session {
 
 export function modulo(value, length) {
 	return ((value % length) + length) % length;
+}
+
+// A swing from its text, as "58/16": the percent of a pair of notes that the first note gets, and the note.
+// `pair`: the pair's length in beats. `first`: the share of the first note, as a multiple of half the pair.
+export function swingOf(text) {
+	const [percent, note] = text.split("/").map(Number);
+	return { pair: 8 / note, first: percent / 50 };
 }
 
 // The letter for a click of the bar. A short pattern repeats, and starts again with each bar.
