@@ -221,12 +221,12 @@ struct Reader {
     let high = try code(digits: 4, of: "\\u")
     if let scalar = Unicode.Scalar(high) { return scalar }
     guard high < 0xDC00, scanner.skip("\\"), scanner.skip("u") else {
-      throw scanner.fault("half of a surrogate pair")
+      throw scanner.fault("half of a pair: codes from d800 to dfff are valid only in pairs")
     }
     let low = try code(digits: 4, of: "\\u")
     guard (0xDC00...0xDFFF).contains(low),
       let scalar = Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00))
-    else { throw scanner.fault("half of a surrogate pair") }
+    else { throw scanner.fault("half of a pair: codes from d800 to dfff are valid only in pairs") }
     return scalar
   }
 

@@ -239,7 +239,7 @@ extension NSMClient {
     case .open: refuse(address, -8, "one project at a time; start tactus again for another")
     case .joined:
       guard let path = message.text(0), let name = message.text(1), let identifier = message.text(2) else {
-        refuse(address, -1, "open needs path, name and client ID as text")
+        refuse(address, -1, "/nsm/client/open needs path, name and client ID as text")
         return
       }
       do throws(Project.Unusable) {

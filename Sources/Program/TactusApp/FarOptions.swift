@@ -87,7 +87,7 @@ extension Configuration {
     guard far.isWanted else { return nil }
     if far.key == "none", far.accept != .off, far.accept.address == nil {
       throw UserError(
-        "--link-key=none lets every machine call, so --link-accept needs this machine's address in the "
+        "--link-key=none lets every machine connect, so --link-accept needs this machine's address in the "
           + "VPN: --link-accept=ADDRESS or ADDRESS:PORT")
     }
     let key = try far.key == "none" ? FarKey.ofNobody : FarKeyFile.key(at: far.key)

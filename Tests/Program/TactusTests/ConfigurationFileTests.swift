@@ -68,7 +68,7 @@ struct ConfigurationFileTests {
     (
       "{midi: ['cc 7 ch 17 = tap']}", "1: \"midi\": \"cc 7 ch 17 = tap\": a channel is 1 to 16, not 17"
     ),
-    ("{midi: ['cc 64']}", "1: \"midi\": \"cc 64\": say what it does: \"cc 64 = start\""),
+    ("{midi: ['cc 64']}", "1: \"midi\": \"cc 64\": say what this message does: \"cc 64 = start\""),
     (
       "{connect: ['ped*=control']}",
       "1: \"connect\": \"ped*=control\": \"ped*\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "

@@ -50,9 +50,9 @@ func `microseconds have the letter that the terminal can show`() {
 @Test
 func `the help names the words that may follow a flag`() {
   let text = Configuration.helpText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-  #expect(text.contains("Play the click. Also with a word: always, rolling, beep, wood, tick or bell."))
-  #expect(text.contains("Also with a word: always or rolling."))
-  #expect(text.contains("Also with a word: bar, 1, 2, 4, 24 or 48."))
+  #expect(text.contains("Play the click. It also takes a word: always, rolling, beep, wood, tick or bell."))
+  #expect(text.contains("It also takes a word: always or rolling."))
+  #expect(text.contains("It also takes a word: bar, 1, 2, 4, 24 or 48."))
   // No flag accepts the words that belong to options of other sections.
   #expect(throws: UserError("there is no command \"none\"")) {
     try Configuration(arguments: ["--link", "none"])

@@ -80,7 +80,7 @@ struct ElsewhereProgramTests {
     try await terminal.enter("clear; \(program) view \(address)")
     try await terminal.see("no tactus answers at \(address)")
     try await terminal.enter("clear; \(program) view one two; \(program) view a/b")
-    try await terminal.see("shows one tactus at a time", "is no address of a machine")
+    try await terminal.see("tactus view shows one tactus at a time", "is no address of a machine")
   }
 
   private func settles(_ stage: LabStage, on host: Int = 1, _ path: String, _ value: String) async throws

@@ -49,7 +49,7 @@ struct OddFileTests {
     // A path on the command line may be a pipe, because a program may write into it. Here no program does.
     let typed =
       kind == "pipe"
-      ? UserError(path("config.json5") + ": an empty pipe") : expected
+      ? UserError(path("config.json5") + ": this pipe ended without any text") : expected
     #expect(throws: typed) {
       try Startup(["--config", path("config.json5")], places: Places(folder: "/nowhere"))
     }

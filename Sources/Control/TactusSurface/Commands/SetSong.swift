@@ -33,7 +33,7 @@ public struct SetSong: Hashable, Sendable {
     var targets: [Target] = []
     for part in parts {
       guard let target = Target(part) else {
-        throw .range("\"\(printable(String(part), limit: 60))\" is no address with its arguments")
+        throw .range("\"\(printable(String(part), limit: 60))\" is not an address followed by its arguments")
       }
       // A song's commands must not start another song.
       guard !target.path.hasPrefix("set/") else {

@@ -139,7 +139,8 @@ extension Table {
     "audio/received/list",
     [ShownChannel.State.parameter, .number(0...1e6, unit: "ms"), .whole(0...Int(Int32.max))],
     "The received channels for programs: how many there are; then, of as many as fit, the name, the state as "
-      + "a fixed word, the delay and the number of gaps. audio/list tells more, and of all.", areSent: false
+      + "a fixed word, the delay and the number of gaps. audio/list has more values, for all channels.",
+    areSent: false
   ) {
     [.word(Int($0.state.rawValue)), .number($0.delayMilliseconds), .whole($0.dropouts)]
   } restore: {

@@ -7,7 +7,7 @@ extension Table {
   static let ownOutputs: [Node] = [
     .order(
       "out/add", [.text(limit: NamedOutput.longest)],
-      "Adds an output with a port of its own, or gives one other settings: \(NamedOutput.allowed)."
+      "Adds an output with a port of its own, or gives an existing output other settings: \(NamedOutput.allowed)."
     ) { values, it throws(Refusal) in
       var output = try NamedOutput(values[0].text)
       if let present = it.output(output.name) { output.keepPlaying(as: present) }

@@ -49,7 +49,9 @@ extension SurfaceMachine {
 
   mutating func receiveProof(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
     let own = subscribers.indices.filter { subscribers[$0].target.isKin(of: peer) }
-    guard case .string(let text)? = arguments.first else { throw .type("the text of tactus's proof message") }
+    guard case .string(let text)? = arguments.first else {
+      throw .type("the text that came with /tactus/proof")
+    }
     guard let index = own.first(where: { proof(of: subscribers[$0].target.endpoint) == text }) else {
       try allowance.spend(Cost.picture)
       if receiveProof(ofApplicant: text, from: peer) { return }

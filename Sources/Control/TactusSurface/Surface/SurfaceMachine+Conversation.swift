@@ -45,7 +45,7 @@ extension SurfaceMachine {
       }
       rows = try self.rows(matching: text.hasPrefix("/") ? text : Table.address(text))
       rows = readable(rows, by: peer)
-      guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no address with a value matches") }
+      guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no address that has a value matches") }
     }
     try answer(rows, to: peer)
   }

@@ -75,7 +75,7 @@ extension SurfaceMachine {
     }
     if !asked.isEmpty { try answer(asked, to: peer) }
     if let failure { throw failure }
-    if !found { throw Refusal(.unknownAddress, "no address with a value matches") }
+    if !found { throw Refusal(.unknownAddress, "no address that has a value matches") }
   }
 
   /// The rows that match, if the search fits into the allowance. Charges the cost of the search.

@@ -45,7 +45,7 @@ export class Trouble {
 		if (lost > 0) say(`tactus missed ${lost} audio ${lost === 1 ? "cycle" : "cycles"} in the last minute.`);
 		const leads = value("lead", "link");
 		const midi = value("lead/midi/state", "off");
-		if (leads === "midi" && ["silent", "lost"].includes(midi)) say(`The MIDI clock should lead, but it is ${midi}.`, "Connect a sequencer to the port control, and start it.");
+		if (leads === "midi" && ["silent", "lost"].includes(midi)) say(`The MIDI clock should lead, but it is ${midi}.`, "Connect a sequencer to the port 'control', and start the sequencer.");
 		if (leads === "midi" && midi === "echo") say("The MIDI clock that leads is tactus' own, looped back.", "Disconnect the port clock from the port control.");
 		const [kind, master] = this.desk.values.get("jack/timebase/kind") ?? [];
 		if (leads === "link" && kind === "other") {

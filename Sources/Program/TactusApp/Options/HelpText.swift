@@ -26,7 +26,7 @@ struct HelpText {
   /// The option's help, and the words that may follow a flag.
   func help(of option: any OptionOutline) -> String {
     let words = option.wordChoices(among: options).flatMap(\.words)
-    return words.isEmpty ? option.help : "\(option.help) Also with a word: \(words.inWords)."
+    return words.isEmpty ? option.help : "\(option.help) It also takes a word: \(words.inWords)."
   }
 
   /// The option's spelling in the help, such as `-n, --name=NAME`.

@@ -154,7 +154,7 @@ extension ValueRule {
       guard let wrong = targets.first(where: { Target($0) == nil }) else {
         return "at most \(Target.limit) addresses"
       }
-      return "\"\(String(wrong).shortened)\" is no address with its arguments"
+      return "\"\(String(wrong).shortened)\" is not an address followed by its arguments"
     }
     if let event = binding.event as? MIDIEventName, event.isJog,
       let still = binding.targets.first(where: { $0.arguments.count != 1 || Double($0.arguments[0]) == nil })
@@ -215,7 +215,7 @@ extension MIDIEventName {
       words[1...] = [command.nearest(among: MIDIMachineCommand.allCases.map(\.rawValue)) ?? command]
     }
     guard let meant = MIDIEventName(words.joined(separator: " ")) else { return nil }
-    if MIDIEventName(String(text)) != nil { return "say what it does: \"\(meant) = start\"" }
+    if MIDIEventName(String(text)) != nil { return "say what this message does: \"\(meant) = start\"" }
     return "no such event: do you mean \"\(meant)\"?"
   }
 }

@@ -35,7 +35,7 @@ enum WholeFile {
       }
     }
     if bytes.isEmpty, orPipe, isPipe(file) {
-      throw UserError("\(path): an empty pipe", .unreadable)
+      throw UserError("\(path): this pipe ended without any text", .unreadable)
     }
     return bytes
   }

@@ -27,7 +27,7 @@ struct ViewCommand: Conversing {
   var whereabouts = Whereabouts()
 
   func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
-    guard operands.count <= 1 else { throw UserError("shows one tactus at a time", .mistyped) }
+    guard operands.count <= 1 else { throw UserError("tactus view shows one tactus at a time", .mistyped) }
     let running: RunningTactus
     if let text = operands.first {
       running = try find(text)

@@ -220,7 +220,7 @@ func `wrong types and numbers of arguments are refused`() {
   ]
   for arguments in shapes {
     stage.client.receive(Message("/nsm/client/open", arguments: arguments), from: manager)
-    let refusal = error("/nsm/client/open", -1, "open needs path, name and client ID as text")
+    let refusal = error("/nsm/client/open", -1, "/nsm/client/open needs path, name and client ID as text")
     #expect(stage.outputs() == [refusal], "\(arguments)")
   }
   for address in [
