@@ -19,7 +19,7 @@
 
 #define RT_SAFE __attribute__((swift_attr("@_noLocks"), swift_attr("@_noAllocation")))
 
-// Buffers: the result is an address inside memory that is shared with the server.
+// Buffers: the function returns an address inside memory that is shared with the server.
 void *jack_port_get_buffer(jack_port_t *, jack_nframes_t) RT_SAFE;
 
 // Times of this cycle: the function reads a double-buffered record. Do not add jack_get_time: it reads a

@@ -4,8 +4,8 @@ public import LinkBeatMath
 
 // The caller's part of a handshake.
 extension Switchboard {
-  /// Calls another side, or updates the addresses of a call. An empty list means that the other side's name
-  /// has no address.
+  /// Calls another program, or updates the addresses of a call. `addresses` is empty if the other program's
+  /// host name has no address.
   public mutating func call(_ number: Int, at addresses: [Endpoint], at now: Micros) {
     let addresses = Array(addresses.prefix(FarLimits.addresses))
     if let place = lines.firstIndex(where: { $0.hasCall(number) }) {
@@ -17,7 +17,7 @@ extension Switchboard {
     }
   }
 
-  /// Sends a hello, with a new secret each time.
+  /// Sends a hello, the caller's message of a handshake, with a new secret each time.
   mutating func call(_ place: Int, at now: Micros, using random: inout some RandomNumberGenerator) {
     let secret = FarKey(using: &random)
     let introduction = Datagram.Introduction(name: name, index: freeIndex(using: &random))
@@ -59,14 +59,14 @@ extension Switchboard {
     refused = (sender, now)
   }
 
-  /// Adds a candidate. If there is no room, the oldest candidate is dropped, because an honest handshake
-  /// takes only one round trip.
+  /// Adds a candidate (a handshake that is not complete yet). If the list is full, the oldest candidate is
+  /// dropped, because an honest handshake takes only one round trip.
   mutating func enlist(_ candidate: Candidate) {
     if candidates.count == FarLimits.candidates { candidates.removeFirst() }
     candidates.append(candidate)
   }
 
-  /// A random index that belongs to no keys and to no attempt yet.
+  /// A random index that no keys and no unanswered call of ours use yet.
   func freeIndex(using random: inout some RandomNumberGenerator) -> UInt32 {
     while true {
       let index = UInt32.random(in: .min ... .max, using: &random)

@@ -21,8 +21,8 @@ public struct FarKey: Sendable, BitwiseCopyable, CustomStringConvertible {
   public var description: String { "a key" }
 }
 
-/// The arithmetic that a `Switchboard` needs, with the names that Noise uses: 25519, ChaChaPoly, SHA256. It
-/// has no state.
+/// The cryptographic functions that a `Switchboard` needs, with the names that Noise uses: 25519, ChaChaPoly,
+/// SHA256. A cipher has no state.
 public protocol FarCipher: Sendable {
   /// The public half of a secret: X25519 of the base point.
   static func publicHalf(of secret: FarKey) -> FarKey

@@ -2,11 +2,14 @@
 
 internal import LinkAddresses
 
-// The bytes of a far wire. Numbers have their most significant byte first.
+// The bytes of the datagrams between two rooms. Numbers have their most significant byte first.
 //
-//   hello    1, public half (32), sealed: name (8), index (4), padding (20)             81 bytes
-//   answer   2, index of the hello (4), public half (32), sealed: name (8), index (4)   65 bytes
-//   sealed   3, index (4), number (8), sealed: channel (1), a datagram of Link's         30 to 542 bytes
+//   kind     its fields, with their sizes in bytes                                       whole size
+//   hello    1 (1), public half (32), sealed: name (8), index (4), padding (20), tag (16)    81 bytes
+//   answer   2 (1), index of the hello (4), public half (32), sealed: name (8), index (4),   65 bytes
+//            tag (16)
+//   sealed   3 (1), index (4), number (8), sealed: channel (1), a datagram of Link's,        30 to 542 bytes
+//            tag (16)
 //
 // From the public half on, a hello and an answer are the two messages of the handshake (`Noise.swift`). The
 // sealed part of a `sealed` datagram is a transport message of Noise whose nonce is the number, as section
@@ -47,7 +50,7 @@ enum Datagram {
     case answer, sealed
   }
 
-  /// The sender's random name, and the index that the sender wants to receive.
+  /// The sender's random name, and the index that the sender wants in each datagram that it receives.
   struct Introduction {
     var name: UInt64
     var index: UInt32
@@ -80,7 +83,7 @@ enum Datagram {
   static let sealedSizes =
     sealedHeaderSize + 1 + FarLimits.tag...sealedHeaderSize + 1 + longestPayload + FarLimits.tag
 
-  /// Returns nil if the bytes are not a datagram of a far wire.
+  /// Returns nil if the bytes do not have the form of a datagram between two rooms.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard let kind = bytes.first.flatMap(Kind.init) else { return nil }
     switch kind {
@@ -128,7 +131,7 @@ extension Endpoint {
 extension FixedWidthInteger {
   var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { [UInt8]($0) } }
 
-  /// `bytes` must have this type's size.
+  /// Reads a number, the most significant byte first. `bytes` must have the size of this integer type.
   init(bigEndianBytes bytes: some Collection<UInt8>) {
     self = bytes.reduce(0) { $0 << 8 | Self($1) }
   }

@@ -2,13 +2,14 @@
 public import LinkAddresses
 public import LinkBeatMath
 
-/// The wire between rooms as a state machine: it knows the lines, their keys, and the present endpoint of the
-/// other side of each line.
+/// The encrypted connections between rooms (networks joined over the Internet), as a state machine. It knows
+/// the lines (connections, one to each other program), their keys, and the present endpoint of the other side
+/// of each line.
 ///
-/// One `Switchboard` has all lines of a socket. It calls other sides, accepts calls, or both. A line carries
-/// Link's datagrams in both directions, each sealed, and does not look into them. Deliberately absent: a
-/// socket, a clock, randomness and the arithmetic of ciphers. Datagrams, the time, a generator and a
-/// `FarCipher` come in as arguments.
+/// One `Switchboard` has all lines of a socket, each of which leads to one other program. It calls other
+/// programs, accepts calls, or both. A line carries Link's datagrams in both directions, each sealed, and
+/// does not look into them. Deliberately absent: a socket, a clock, randomness and the arithmetic of ciphers.
+/// Datagrams, the time, a generator and a `FarCipher` come in as arguments.
 ///
 /// The invariant: as long as a sender has not proven that it has the key and is not replaying old datagrams,
 /// its datagrams change nothing, and it gets at most one answer, which is shorter than its own datagram.
@@ -25,8 +26,8 @@ public import LinkBeatMath
 public struct Switchboard: Sendable {
   public enum Output: Sendable {
     case send([UInt8], to: Endpoint)
-    /// The other side has proven that it has the key. If this line was `closed` before, the other side is
-    /// another program now, or was away for a long time.
+    /// The other side has proven that it has the key. If this connection was `closed` before, the other side
+    /// is another program now, or was away for a long time.
     case opened(LineID)
     case arrived([UInt8], FarChannel, on: LineID)
     case closed(LineID)
@@ -42,11 +43,12 @@ public struct Switchboard: Sendable {
   var lines: [Line] = []
   var candidates: [Candidate] = []
   var heardHellos = RecentHellos()
-  /// The limits of hellos: `knocks` for hellos that are opened, `entries` for hellos that are answered.
+  /// The limits of hellos in a second: `knocks` for hellos that we decrypt, `entries` for hellos that we
+  /// answer.
   var knocks: InputGate<Caller>
   var entries: InputGate<Caller>
   let salt: UInt64
-  /// The source of the last datagram made with another key, or without one.
+  /// The source of the last datagram made with another key, or without a key.
   public internal(set) var refused: (from: Endpoint, at: Micros)?
   public internal(set) var counters = FarCounters()
 
@@ -81,8 +83,8 @@ public struct Switchboard: Sendable {
     return nil
   }
 
-  /// Sends a payload if the other side is proven and was heard lately. Otherwise the payload is lost, as on
-  /// any network.
+  /// Sends a payload if the other side has proven that it has the key, and was heard lately. Otherwise the
+  /// payload is lost, as on any network.
   public mutating func send(
     _ payload: UnsafeRawBufferPointer, as channel: FarChannel, on id: LineID, at now: Micros
   ) {
@@ -95,7 +97,7 @@ public struct Switchboard: Sendable {
     transmit([channel.rawValue] + payload, on: place, at: now)
   }
 
-  /// Says goodbye on all lines, and closes them.
+  /// Says goodbye to all connected programs, and closes the connections.
   public mutating func hangUp(at now: Micros) {
     for place in lines.indices { transmit([FarChannel.farewell.rawValue], on: place, at: now) }
     for line in lines where line.isOpen { emit(.closed(line.id)) }
@@ -103,7 +105,7 @@ public struct Switchboard: Sendable {
     candidates.removeAll()
   }
 
-  /// The state of the lines for the user: first our calls in order, then callers.
+  /// The state of each connection, for the user: our calls in the order of the settings, then the callers.
   public var views: [LineView] {
     lines.map(\.view).sorted {
       ($0.calls.first ?? .max, $0.id.rawValue) < ($1.calls.first ?? .max, $1.id.rawValue)
@@ -122,7 +124,7 @@ public struct Switchboard: Sendable {
         close(place)
       } else if lines[place].isKeepAliveDue(at: now) {
         keepAlive(place, at: now)
-        // Even if this keep-alive could not be sent, the next one is due a whole interval later.
+        // Even if this keep-alive could not be sent, the next keep-alive is due a whole interval later.
         lines[place].keptAlive = now
       }
     }
@@ -164,7 +166,7 @@ public struct Switchboard: Sendable {
   }
 }
 
-/// Identifies a line as long as the line exists.
+/// Identifies a connection to another program as long as the connection exists.
 public struct LineID: Hashable, Sendable, BitwiseCopyable {
   public let rawValue: UInt32
 }
@@ -177,7 +179,7 @@ public enum FarChannel: UInt8, Sendable {
   case farewell
 }
 
-/// The state of a line.
+/// The state of a connection to another program.
 public enum LineState: Hashable, Sendable {
   /// No side with the key has answered yet.
   case waiting
@@ -195,7 +197,8 @@ public struct LineView: Hashable, Sendable {
   /// The last endpoint of the other side.
   public var peer: Endpoint?
   public var state: LineState
-  /// The share of the last thousand datagrams to us that did not arrive, 0 to 1; nil if too few have come.
+  /// The share of the last thousand datagrams to us that did not arrive, 0 to 1; nil if too few datagrams
+  /// have come.
   public var loss: Double?
   /// Our endpoint, as the other side reports it.
   public var seen: Endpoint?

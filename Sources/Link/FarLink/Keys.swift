@@ -45,7 +45,7 @@ struct Keys: Sendable {
   }
 
   enum Opened {
-    /// `isNewest`: the datagram is newer than all before; false: a newer datagram has overtaken it.
+    /// The bytes of an opened datagram. `isNewest`: no datagram with a higher number came before this one.
     case plain([UInt8], isNewest: Bool)
     case replayed, forged
   }
@@ -73,11 +73,11 @@ extension FarKey {
   }
 }
 
-/// The last 1024 datagram numbers, and which of them were received. Each number is accepted once; older
-/// numbers are refused.
+/// The last 1024 datagram numbers, and which of them were received. Each number is accepted once; numbers
+/// older than the last 1024 are refused.
 struct ReplayWindow: Sendable {
   private var words = InlineArray<16, UInt64>(repeating: 0)
-  /// The highest number received, plus one.
+  /// The highest datagram number received, plus one.
   private var end: UInt64 = 0
 
   static let size: UInt64 = 1024

@@ -6,23 +6,23 @@ public import LinkBeatMath
 public enum FarLimits {
   /// The number of bytes that a seal adds to a datagram.
   public static var tag: Int { 16 }
-  /// The most lines that we call, and the most lines that call us.
+  /// The most programs that we call, and the most programs that call us.
   public static var lines: Int { 8 }
   /// The most addresses that we call for one host name.
   static var addresses: Int { 4 }
-  /// The interval of keep-alives on an idle line. Routers forget an idle flow after thirty seconds at the
-  /// earliest. The interval is shorter, because the other side should notice a cut of the line soon.
+  /// The interval of keep-alives on an idle connection. Routers forget an idle flow after thirty seconds at
+  /// the earliest. The interval is shorter, because the other side should notice a cut soon.
   public static var keepAlive: Micros { Micros(1_000_000) }
   /// A side that was not heard for this time is away.
   public static var silence: Micros { Micros(4_000_000) }
-  /// A caller that was away for this time is forgotten, and its line is free.
+  /// A caller that was away for this time is forgotten, and another caller may take its place.
   public static var memory: Micros { Micros(600_000_000) }
   /// Interval of calls to a side that does not answer: `callSpacing` for the first `eagerCalls`, then
   /// `callTimeout`.
   public static var callSpacing: Micros { Micros(1_000_000) }
   static var eagerCalls: Int { 60 }
   static var callTimeout: Micros { Micros(3_000_000) }
-  /// The most calls on one line that can still be answered.
+  /// The most unanswered calls to one program whose answers we still accept.
   static var attempts: Int { 3 }
   /// The most handshakes that wait for a first sealed datagram, and how long they wait.
   static var candidates: Int { 64 }
@@ -41,12 +41,13 @@ public enum FarLimits {
   /// The most datagrams that may be sent to the other side until it is heard again from the same endpoint:
   /// five seconds of pings.
   static var credit: Int { 128 }
-  /// The most hellos of one `Caller` that are opened in a second (`knocks`), and the most that are answered
-  /// (`entries`). Opening a hello takes a hash, three HMACs and a cipher, each of some dozens of bytes.
+  /// The most hellos of one `Caller` (a known room, or a group of unknown addresses) that we decrypt in a
+  /// second (`knocks`), and the most that we answer (`entries`). To decrypt a hello takes a hash, three HMACs
+  /// and a cipher, each of some dozens of bytes.
   static var knocks: Int { 400 }
   static var entries: Int { 2 }
-  /// The most answers to our calls that are opened in a second on one line. An answer costs a shared secret
-  /// before its seal can be checked. A sender that has not seen an answer must guess the index.
+  /// The most answers to our calls that are opened in a second on one connection. An answer costs a shared
+  /// secret before its seal can be checked. A sender that has not seen an answer must guess the index.
   static var answers: Int { 400 }
   /// The number of accepted hellos that we remember, because a repeated one must be refused.
   static var hellos: Int { 1024 }
@@ -57,11 +58,11 @@ public enum FarLimits {
 /// Counts what was received, and what was dropped for which reason.
 public struct FarCounters: Hashable, Sendable, BitwiseCopyable {
   public var received = 0
-  /// The number of datagrams that are not of a far wire.
+  /// The number of datagrams that do not have the form of a datagram between two rooms.
   public var malformed = 0
-  /// The number of datagrams made with another key, or without one.
+  /// The number of datagrams made with another key, or without a key.
   public var refused = 0
-  /// The number of datagrams of a proven line whose seal does not fit.
+  /// The number of datagrams that name keys in use, but were not sealed with these keys.
   public var forged = 0
   /// The number of datagrams that were received before, or that are too old for us to know.
   public var replayed = 0
@@ -71,7 +72,7 @@ public struct FarCounters: Hashable, Sendable, BitwiseCopyable {
   public var unasked = 0
   /// The number of datagrams over a limit: more hellos or answers than any honest side sends.
   public var flooded = 0
-  /// The number of lines that were refused because there were too many.
+  /// The number of connections that were refused because there were too many.
   public var crowdedOut = 0
   /// The number of datagrams that were not sent: the other side is not heard, or too many outputs waited.
   public var unsent = 0
@@ -128,7 +129,7 @@ enum Caller: Hashable, Sendable {
 }
 
 extension InputGate<Caller> {
-  /// Limits hellos from each caller to this many in a second.
+  /// Limits the hellos of each caller to `perSecond` in a second.
   init(perSecond: Int, at now: Micros) {
     let one = Double(perSecond)
     self.init(

@@ -2,21 +2,22 @@
 import LinkAddresses
 import LinkBeatMath
 
-/// The line to another side that has proven that it has the key, or that we call. There is only one line to a
-/// side, even if we call it by several names and it calls us, too.
+/// The connection to another program, which we call or which has proven that it has the key. There is only
+/// one connection (line) to a program, even if we call it by several names and it calls us, too.
 struct Line: Sendable {
   let id: LineID
   /// Our calls to the other side with their addresses, in the order of the settings. Empty: that side called
   /// us.
   private(set) var calls: [Call]
-  /// The number of hellos that we sent since the other side was heard last. They go to its addresses in turn.
+  /// The number of hellos that we sent since the other side was heard last. We send them to the other side's
+  /// addresses in turn.
   private var hellos = 0
   var attempts: [Attempt] = []
   /// The value of `hellos` when one of our hellos came back to us.
   private var ownHello: Int?
   private var called: Micros?
 
-  /// The random name of the other program; known once it is proven.
+  /// The random name of the other program; nil until that program has proven that it has the key.
   private(set) var peerName: UInt64?
   private(set) var peer: Endpoint?
   private(set) var current: Keys?
@@ -128,7 +129,7 @@ struct Line: Sendable {
     (hellos, ownHello) = (0, nil)
   }
 
-  /// Whether we must report to the other side which endpoint it has: that endpoint differs from the one
+  /// Whether we must report to the other side which endpoint it has: that endpoint differs from the endpoint
   /// reported last, and a second datagram has confirmed it.
   var owesSight: Bool { toldPeer != peer && credit > 1 }
 
@@ -210,6 +211,6 @@ struct Candidate: Sendable {
   var keys: Keys
   let name: UInt64
   let peer: Endpoint
-  /// The line of our call; nil: the other side called.
+  /// The connection that we opened by a call; nil: the other side called.
   let line: LineID?
 }

@@ -102,7 +102,7 @@ struct CallerHandshake: Sendable {
   private let secret: FarKey
   private let state: SymmetricState
 
-  /// Use each secret once.
+  /// Begins a handshake with the caller's message. Never use a secret for two handshakes.
   static func begin(from start: SymmetricState, secret: FarKey, payload: [UInt8])
     -> (handshake: CallerHandshake, hello: HandshakeMessage)
   {
@@ -113,8 +113,8 @@ struct CallerHandshake: Sendable {
     return (CallerHandshake(half: half, secret: secret, state: state), hello)
   }
 
-  /// Returns nil if the answer was not made with our key, for our message. After such an answer, the true one
-  /// can still be read.
+  /// Returns nil if the answer was not made with our key, for our message. After such an answer, the true
+  /// answer can still be read.
   func read(_ answer: HandshakeMessage) -> (payload: [UInt8], state: SymmetricState)? {
     var state = state
     state.mix(ephemeral: answer.half)
@@ -141,7 +141,8 @@ struct CalledHandshake: Sendable {
     self.state = state
   }
 
-  /// Use each secret once. Returns nil if the caller's half gives everyone the same secret.
+  /// Makes the answer. Never use a secret for two handshakes. Returns nil if the caller's half gives everyone
+  /// the same secret.
   func answer(_ payload: [UInt8], secret: FarKey) -> (answer: HandshakeMessage, state: SymmetricState)? {
     var state = state
     let half = state.cipher.publicHalf(of: secret)

@@ -127,8 +127,8 @@ extension Switchboard {
     return nil
   }
 
-  /// Adopts a candidate. Returns the index of its line: the line of our call, the line of a known caller at
-  /// any address, or a new line.
+  /// Adopts a candidate (a handshake that its first sealed datagram has completed). Returns the index of its
+  /// connection (line): that of our call, that of a known caller at any address, or a new connection.
   private mutating func adopt(_ candidate: Candidate, from sender: Endpoint, at now: Micros) -> Int? {
     guard let place = place(for: candidate, at: now) else {
       counters.crowdedOut += 1
@@ -143,8 +143,8 @@ extension Switchboard {
       if known != nil { emit(.closed(lines[place].id)) }
       emit(.opened(lines[place].id))
     }
-    // The caller waits for a first datagram under the new keys. The called side waits for one that proves
-    // that its own datagrams arrive.
+    // The caller waits for a first datagram under the new keys. The called side waits for a datagram which
+    // proves that its own datagrams arrive.
     keepAlive(place, at: now)
     return place
   }
@@ -179,7 +179,8 @@ extension Switchboard {
     return lines.count - 1
   }
 
-  /// Joins our call with the line of a known side, which called us or has several names.
+  /// Moves our call to the connection of a program that turned out to be known: it called us, or we call it
+  /// by several names.
   private mutating func join(_ called: Int, _ known: Int) -> Int {
     let calls = lines[called].calls
     close(called)
@@ -200,8 +201,8 @@ extension Switchboard {
     }
   }
 
-  /// Closes the line. Our calls continue, each on a line of its own: names that led to one machine may lead
-  /// to two machines by now.
+  /// Closes the connection. Our calls continue, each with a connection of its own: names that led to one
+  /// machine may lead to two machines by now.
   private mutating func leave(_ place: Int, at now: Micros) {
     let calls = lines[place].calls
     close(place)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import LinkBeatMath
 
-/// Decides when to close a gateway whose address can no longer be used, from values and the time alone.
+/// Decides when to close a gateway whose address can no longer be used. Makes no system calls.
 ///
 /// A gateway outlives a short absence: a radio roams, a switch port renegotiates, a cable is moved, a network
 /// manager takes the address away until there is a carrier. If a gateway closes, its peers are lost, and with
@@ -11,7 +11,8 @@ struct Absences: Sendable {
   /// For each missing address, the time of the first scan that did not find it.
   private var since: [LocalAddress: Micros] = [:]
 
-  /// A peer's time to live, and the grace after it (facts: link 3.4).
+  /// The time for which an address may be missing: a peer's time to live, and the grace after it (facts: link
+  /// 3.4).
   static var absenceLimit: Micros { Micros(6_000_000) }
 
   /// The time at which the next missing address expires; nil if none is missing.

@@ -60,7 +60,7 @@ extension Engine {
   mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [(LocalAddress, GatewayID)] {
     guard session.isEnabled else { return [] }
     for gateway in gateways.learn(found, at: now) {
-      // The session gets the closing first, so that it can still say goodbye through this gateway.
+      // The session learns of the closing before the sockets close, so that it can still say goodbye.
       feed(.gatewayClosed(gateway.id), at: now)
       close(gateway)
     }

@@ -59,8 +59,8 @@ package final class Announcer<News: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// A stream of `transform`'s results. The first is for `first`. Of results that were not read yet, the
-  /// stream keeps only the newest. The stream ends with the announcer.
+  /// A stream of the results of `transform`. The stream begins with the result for `first`. Of results that
+  /// were not read yet, the stream keeps only the newest. The stream ends when the announcer is released.
   package func stream<Told: Sendable>(
     from first: News, _ transform: @escaping @Sendable (News) -> Told
   ) -> AsyncStream<Told> {

@@ -93,8 +93,9 @@ extension Link {
       takeNews() ? own.pointee.captured : capture(at: now)
     }
 
-    /// Returns whether the last capture is still valid: nothing was published, and no commit of ours is
-    /// recent. This is so in nearly every cycle, and then the clock is not even read.
+    /// Returns whether the values of the last capture are still valid: nothing was published since then, and
+    /// this thread has not committed a change in the last second. In nearly every cycle they are valid, and
+    /// then the clock is not even read.
     @_noLocks @_noAllocation
     private mutating func takeNews() -> Bool {
       shared.pointee.captures.store(

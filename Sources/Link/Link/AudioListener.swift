@@ -8,14 +8,15 @@ package import LinkWire
 /// Receives for Link Audio what Link knows about the network. Link Audio runs beside a `Link`, with its own
 /// sockets and thread.
 ///
-/// Any thread that works on the session may call it, with Link's lock held. So its functions must be short
-/// and must not call Link.
+/// Any thread that works on the session may call these functions, with Link's lock held. So they must be
+/// short and must not call Link.
 package protocol AudioListener: AnyObject, Sendable {
   /// Receives all current gateways, and the networks whose datagrams are accepted there.
   func receive(_ gateways: [AudioGateway], _ neighbours: Neighbourhood)
   /// Receives the node id of this program and the id of its session.
   func receive(node: NodeID, session: SessionID)
-  /// Receives a sighting of a peer on a gateway for which `Link.setAudioSocket` has set our endpoint.
+  /// Receives an announcement of a peer's audio socket, on a gateway for which `Link.setAudioSocket` has set
+  /// our endpoint.
   func receive(_ sighting: AudioSighting)
 }
 
@@ -42,8 +43,8 @@ package final class AudioSocket: Sendable {
   /// The descriptor to poll.
   package var descriptor: Int32 { socket.descriptor }
 
-  /// The next datagram: its size, its sender, the interface it came through, and how long it had waited; nil
-  /// if there is none now.
+  /// The next datagram: its size, its sender, the interface it came through, and how long it had waited.
+  /// Returns nil if no datagram is waiting.
   package func receive(
     into buffer: UnsafeMutableRawBufferPointer
   ) -> (count: Int, from: Endpoint, interface: UInt32, waited: Micros)? {

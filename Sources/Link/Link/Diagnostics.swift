@@ -87,7 +87,7 @@ extension Link.Diagnostics {
 
   /// An address, and the number of Link programs there.
   public struct PeerPlace: Hashable, Sendable, CustomStringConvertible {
-    /// The address, or the description of another room.
+    /// The address, or the description of another room (a network joined over the Internet).
     public var name: String
     /// Peers at this address, at least 1; a peer with several gateways counts once.
     public var count: Int

@@ -4,11 +4,11 @@ package import LinkBeatMath
 internal import LinkSession
 internal import LinkSystem
 
-// The connection with other rooms.
+// The connection with other rooms (networks joined over the Internet).
 extension Link {
-  /// Sets the correction for asymmetric paths to the other rooms, and the number of beats by which their
-  /// grids are later. The correction takes effect slowly, the distance at once. `calls` has an additional
-  /// correction for each called room, in the order of `FarSettings.calls`.
+  /// Sets the correction for asymmetric paths to the other rooms, and the distance: the number of beats by
+  /// which the grids of the other rooms are later. The correction takes effect slowly, the distance at once.
+  /// `calls` has an additional correction for each called room, in the order of `FarSettings.calls`.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   package func setFar(correction: Micros, distance: Beats, calls: [Micros]) {
@@ -23,8 +23,8 @@ extension Engine {
     carryOut(far?.receive(bytes, arrival, of: gateways.machine) ?? [])
   }
 
-  /// The port for the sockets to other rooms, if it is time to open them. The caller opens them without the
-  /// lock.
+  /// The port for the sockets to other rooms, if it is time to open these sockets. The calling thread opens
+  /// them without the lock.
   func farPortToOpen(at now: Micros) -> UInt16? { session.isEnabled ? far?.portToOpen(at: now) : nil }
 
   /// Takes over the opened sockets. If Link was disabled meanwhile, they are closed when these values are

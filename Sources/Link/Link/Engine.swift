@@ -37,7 +37,8 @@ struct Engine: Sendable {
   /// the engine.
   private var outgoing: [Outgoing] = []
 
-  /// A part with its own audio thread, and the number of its last change that is in the session.
+  /// A part of the program with its own audio thread, and the number of its last change that is in the
+  /// session.
   private struct Observer {
     let lane: any SessionObserver
     var workedIn: UInt64 = 0

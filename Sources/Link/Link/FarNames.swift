@@ -29,7 +29,8 @@ final class FarNames: Sendable {
 
   var descriptor: Int32 { bell.descriptor }
 
-  /// Starts a lookup, unless one was started recently. An address needs no lookup.
+  /// Starts a lookup of a room's host name, unless a lookup began within `period`. An address needs no
+  /// lookup.
   func ask(_ number: Int, at now: Micros) {
     let host = names.withLock { names -> FarHost? in
       guard names.indices.contains(number), !names[number].isAsked, names[number].next <= now else {

@@ -8,7 +8,7 @@ internal import LinkSystem
 package struct FarSettings: Sendable {
   /// The rooms that we call.
   package var calls: [FarCall]
-  /// The port for calls of other rooms; nil: none may call.
+  /// The port for calls of other rooms; nil: no room may call.
   package var port: UInt16?
   /// The local address for calls of other rooms; nil: any.
   package var door: Address?
@@ -115,12 +115,12 @@ package struct FarRoom: Hashable, Sendable {
 /// The report on all rooms.
 package struct FarReport: Hashable, Sendable {
   package var rooms: [FarRoom] = []
-  /// The endpoint of the last sender that has another key or none; nil if there was no such sender.
+  /// The endpoint of the last sender that has another key or no key; nil if there was no such sender.
   package var refused: Endpoint?
   package var counters = FarCounters()
   /// A short name of our key, to compare with the other room's; nil if the key is public.
   package var key: String?
-  /// The reason why there are no sockets; nil if there are sockets.
+  /// The reason why there are no sockets for other rooms; nil if there are sockets.
   package var failure: String?
 
   package init() {}

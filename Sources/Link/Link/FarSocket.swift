@@ -3,7 +3,7 @@ internal import FarLink
 internal import LinkAddresses
 internal import LinkSystem
 
-/// The socket for all rooms, of one address family.
+/// The socket for the datagrams of all other rooms, of one address family.
 final class FarSocket: Sendable {
   let isIPv6: Bool
   private let socket: UDPSocket

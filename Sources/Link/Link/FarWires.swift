@@ -6,9 +6,9 @@ internal import LinkSession
 internal import LinkSystem
 internal import LinkWire
 
-/// The wires to other rooms: two sockets, for IPv4 and IPv6, and the `Switchboard` that encrypts the
-/// datagrams. Each proven line is a gateway of the session, and remains one while the connection is cut.
-/// [network]
+/// The connections to other rooms: two sockets, for IPv4 and IPv6, and the `Switchboard` that encrypts the
+/// datagrams. Each room that has proven to have the key is a gateway of the session, and remains a gateway
+/// while the connection is cut. [network]
 struct FarWires: Sendable {
   enum Event {
     case opened(Gateway)
@@ -63,8 +63,8 @@ struct FarWires: Sendable {
 
   func owns(_ gateway: GatewayID) -> Bool { gateway.rawValue >= Self.firstNumber }
 
-  /// The port for the sockets, if it is time to open them; 0: any port. If another program has the port, we
-  /// retry.
+  /// The port for the sockets if it is time to open them, otherwise nil; 0: any port. If another program has
+  /// the port, we retry.
   func portToOpen(at now: Micros) -> UInt16? {
     guard board == nil, nextTry.map({ $0 <= now }) ?? true else { return nil }
     return settings.port ?? 0
@@ -196,8 +196,8 @@ struct FarWires: Sendable {
     outgoing.append(.far(bytes, to: endpoint, own: own, by: socket))
   }
 
-  /// Makes a gateway. The session knows the other relay by an address of the discard prefix (RFC 6666), one
-  /// for each wire.
+  /// Makes a gateway. The session knows the other relay by an address of the discard prefix (RFC 6666), a
+  /// different address for each room.
   private mutating func newGateway(of calls: [Int]) -> Gateway {
     number &+= 1
     let relay = Endpoint(.v6(high: 0x0100 << 48, low: UInt64(number), scope: 0), port: 1)
@@ -206,7 +206,7 @@ struct FarWires: Sendable {
       far: FarWire(relay: relay, correction: correction(of: calls), distance: settings.distance))
   }
 
-  /// The numbers of our calls that lead to the room on this line.
+  /// The numbers of our calls that lead to the room at the other end of this connection.
   private func calls(on line: LineID) -> [Int] { board?.views.first { $0.id == line }?.calls ?? [] }
 
   func correction(of calls: [Int]) -> Micros {
@@ -223,8 +223,8 @@ struct FarWires: Sendable {
     return retell()
   }
 
-  /// Updates the gateways whose values changed, by the user or because a caller proved to be a room that we
-  /// call.
+  /// Updates the gateways whose correction or distance changed, because the user changed it or because a
+  /// caller proved to be a room that we call.
   private mutating func retell() -> [Event] {
     var events: [Event] = []
     for place in wires.indices {

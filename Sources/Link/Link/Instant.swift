@@ -45,7 +45,7 @@ extension Link {
       Instant(microseconds: Int64(clamping: Int128(micros.count) + duration.nearestMicros))
     }
 
-    /// The duration from this instant to another one.
+    /// The duration from this instant to another instant.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public func duration(to other: Instant) -> Duration {
@@ -152,8 +152,8 @@ extension Link {
     /// Thread-safe: yes. Real-time-safe: no, it waits.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
       try Task.checkCancellation()
-      // The clock that ends the sleep differs from Link's clock by some millionths, so that one sleep may end
-      // too early.
+      // The clock that ends the sleep differs from Link's clock by some millionths, so one sleep may end too
+      // early.
       while true {
         let left = now.duration(to: deadline)
         guard left > .zero else { return }

@@ -106,8 +106,9 @@ public final class Link: Sendable {
     set { turn(status.isStartStopSyncEnabled, newValue, by: .enableStartStopSync(newValue)) }
   }
 
-  /// Whether the song line is shared with the other tactus programs of the session. While it is off, none is
-  /// sent, and those of others are ignored. Initially false.
+  /// Whether the song line (a beat of the session, and the beat of the song there) is shared with the other
+  /// tactus programs of the session. While this is off, no song line is sent, and those of others are
+  /// ignored. Initially false.
   ///
   /// Thread-safe: yes. Real-time-safe: no, writing it may wait.
   package var isSongSyncEnabled: Bool {
@@ -159,7 +160,8 @@ public final class Link: Sendable {
     return audio
   }
 
-  /// Connects a part that has its own audio thread and handoffs. `Link` keeps it until `detach`.
+  /// Connects a part of the program that has its own audio thread and handoffs. `Link` keeps it until
+  /// `detach`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func attach(_ door: any SessionObserver) {
@@ -201,7 +203,7 @@ public final class Link: Sendable {
   }
 
   /// Announces our audio socket on a gateway to the peers at once; nil: the socket is closed. The listener
-  /// then gets the sightings of peers there.
+  /// then receives the announcements of the peers' audio sockets there.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func setAudioSocket(_ endpoint: Endpoint?, on gateway: GatewayID) {

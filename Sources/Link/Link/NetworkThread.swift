@@ -36,7 +36,7 @@ final class NetworkThread: Sendable {
     static var spacing: Micros { Micros(1_000_000) }
   }
 
-  /// Why there is no thread; nil if there is one.
+  /// Why there is no thread; nil if there is a thread.
   var failure: SystemFailure? { start.withLock { $0.failure } }
 
   /// Starts the thread, which keeps this object alive and runs until `end`.
@@ -120,7 +120,7 @@ final class NetworkThread: Sendable {
     act { $0.shutDown(at: HostClock.micros()) }
   }
 
-  /// The size of the buffer: longer than any message of Link, and than any datagram of a far wire.
+  /// The size of the buffer: longer than any message of Link, and than any datagram between two rooms.
   private static var longestDatagram: Int { 2048 }
 
   private func turn(_ buffer: inout [UInt8]) {

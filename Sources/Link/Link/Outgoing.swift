@@ -6,7 +6,7 @@ internal import LinkWire
 /// A datagram that waits until the engine's lock is released. Its socket stays open at least as long.
 enum Outgoing: Sendable {
   case near(Packet, to: LinkSession.Destination, via: Channel, on: GatewaySockets)
-  /// A datagram of a far wire. `own`: the local address from which it is sent.
+  /// A datagram to another room. `own`: the local address from which it is sent.
   case far([UInt8], to: Endpoint, own: Address?, by: FarSocket)
   /// This value comes after the last datagram of a socket. The socket closes when the value is released.
   case closed(any AnyObject & Sendable)

@@ -5,8 +5,9 @@ package import LinkSession
 /// A part of the program that has an audio thread and handoffs of its own and takes part in the session.
 /// `Link.attach` connects it.
 ///
-/// Any thread that works on the session may call it, one at a time, with Link's lock held. So its functions
-/// must be short and must not call Link. The types of `LinkHandoff` bring the values to the audio thread.
+/// Any thread that works on the session may call these functions, one thread at a time, with Link's lock
+/// held. So they must be short and must not call Link. The types of `LinkHandoff` bring the values to the
+/// audio thread.
 package protocol SessionObserver: AnyObject, Sendable {
   /// Receives the newest state. `snapshot.audioSequence` is the number of this part's last change that the
   /// state contains.
@@ -34,7 +35,8 @@ package enum CommitPace: Sendable {
 struct CommitLook {
   private var lastSeen: Micros?
 
-  /// The time for which an audio thread counts as running after its last sign. It is longer than any buffer.
+  /// The time for which an audio thread counts as running after its last capture. It is longer than any
+  /// buffer.
   static var memory: Micros { Micros(500_000) }
 
   /// The time at which Link's thread next checks for commits; nil if it need not.

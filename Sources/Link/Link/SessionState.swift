@@ -46,8 +46,8 @@ extension Link {
       @_noLocks @_noAllocation get { Instant(value.timeOfPlaying) }
     }
 
-    /// Returns the beat at an instant. Its number is this program's own; its phase within the quantum is the
-    /// session's.
+    /// Returns the beat at an instant. The beat's number is this program's own; its phase within the quantum
+    /// is the session's.
     ///
     /// - Parameters:
     ///   - time: When the beat is heard.
@@ -100,7 +100,7 @@ extension Link {
     ///
     /// - Parameters:
     ///   - beat: The beat to be heard, in this program's numbers.
-    ///   - time: The earliest instant for it.
+    ///   - time: The earliest instant for the beat.
     ///   - quantum: The length of the grid in beats; 0 for no grid.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
@@ -109,7 +109,8 @@ extension Link {
       value.requestBeat(beat, at: time.micros, quantum: quantum)
     }
 
-    /// Forces a beat at an instant and moves the grid of all peers: only to follow an external clock.
+    /// Forces a beat at an instant and moves the grid of all peers. Use this only to follow an external
+    /// clock.
     ///
     /// - Parameters:
     ///   - beat: The beat to be heard, in this program's numbers.

@@ -25,7 +25,7 @@ struct UDPSocket: ~Copyable, Sendable {
   static func listening(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: local.address)
     socket.makeRoom()
-    // All Link programs on this machine listen to this port.
+    // All Link programs on this machine listen to the same port.
     try socket.set(SOL_SOCKET, SO_REUSEADDR, Int32(1), "SO_REUSEADDR")
     switch local.address {
     case .v4(let bits):
@@ -78,7 +78,8 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// A socket that sends and receives at `local`, on a port of its own, with room for bursts.
+  /// A socket that sends and receives at `local`, on a port of its own, with a receive buffer large enough
+  /// for bursts.
   static func forAudio(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try ownPort(on: local)
     if !local.address.isIPv6 { try socket.noteInterfaces() }
@@ -143,7 +144,7 @@ struct UDPSocket: ~Copyable, Sendable {
   /// The next datagram; nil if there is none now.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Arrival? {
     var storage = sockaddr_storage()
-    // The kernel's note of the time takes four words, its note of the interface and address four or five.
+    // The kernel's note of the time takes 4 words of 8 bytes, its note of the interface and address 4 or 5.
     var notes = InlineArray<10, UInt64>(repeating: 0)
     return withUnsafeMutableBytes(of: &storage) { address in
       withUnsafeMutableBytes(of: &notes) { notes in

@@ -47,7 +47,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
   /// The usual IPv4 loopback address, 127.0.0.1.
   public static let loopback = Address.v4(0x7f00_0001)
 
-  /// Whether it is a group (multicast) or all hosts (broadcast).
+  /// Whether the address stands for a group (multicast) or for all hosts (broadcast).
   package var isOfMany: Bool {
     switch self {
     case .v4(let bits): bits >> 28 == 14 || bits == UInt32.max

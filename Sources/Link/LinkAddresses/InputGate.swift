@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package import LinkBeatMath
 
-/// How far a sender of input is trusted. If the limits do not allow the input of all senders, that of the
-/// most trusted senders comes first.
+/// How far a sender of input is trusted. If the limits do not allow the input of all senders, the input of
+/// the most trusted senders comes first.
 package enum Trust: Int, CaseIterable, Sendable {
   /// Any sender. There may be thousands, because source addresses can be forged.
   case stranger
@@ -70,8 +70,8 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     levels[trust.rawValue].has(cost, at: now)
   }
 
-  /// Returns what is left in a source's bucket, and the source's last cost. nil: the source is new, or there
-  /// was no room for its account.
+  /// Returns what is left in a source's bucket, and the source's last cost. Returns nil if the source is new,
+  /// or if there was no room for its account.
   package mutating func recall(_ source: Source, at now: Micros) -> (left: Double, last: Double)? {
     guard let last = accounts[source]?.last, let left = accounts[source]?.bucket.left(at: now) else {
       return nil
@@ -100,8 +100,8 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     accounts[source] = account
   }
 
-  /// Charges a cost to the level and the source if both buckets hold as much. Otherwise charges nothing and
-  /// returns false.
+  /// Charges a cost to the level and the source if both buckets hold at least the cost. Otherwise charges
+  /// nothing and returns false.
   package mutating func admit(_ source: Source, _ trust: Trust, cost: Double = 1, at now: Micros) -> Bool {
     guard has(trust, cost: cost, at: now), (recall(source, at: now)?.left ?? share.atOnce) >= cost else {
       return false
@@ -111,11 +111,11 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     return true
   }
 
-  /// The time at which a level can pay this cost.
+  /// The time at which the bucket of a level will hold this cost.
   package func time(of cost: Double, _ trust: Trust) -> Micros { levels[trust.rawValue].time(of: cost) }
 
-  /// The earliest time at which a level or source whose bucket is empty now has something again; nil: no
-  /// bucket is empty.
+  /// The earliest time at which the bucket of a level or source that is empty now refills; nil if no bucket
+  /// is empty.
   package mutating func refill(at now: Micros) -> Micros? {
     var times: [Micros] = []
     for level in levels.indices where !levels[level].has(at: now) { times.append(levels[level].time()) }
@@ -126,8 +126,8 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     return times.min()
   }
 
-  /// Forgets silent sources, at most once a second: a flood must not make us scan all for each of its
-  /// packets.
+  /// Forgets silent sources, at most once a second: in a flood, we must not search all sources for each
+  /// packet.
   private mutating func hasRoom(at now: Micros) -> Bool {
     guard accounts.count >= most else { return true }
     guard now - swept >= Micros(1_000_000) else { return false }

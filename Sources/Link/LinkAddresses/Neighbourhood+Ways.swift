@@ -17,8 +17,8 @@ extension Neighbourhood {
     return interface.isLoopback || interface.networks.contains { $0.contains(source) }
   }
 
-  /// Whether a packet from this source can come by this interface: a neighbour's packet comes by the
-  /// neighbour's network, a distant host's packet by any interface.
+  /// Whether a packet from this source can come through this interface. A neighbour's packet comes through
+  /// the neighbour's network, a distant host's packet through any interface.
   package func canReachUs(_ source: Address, by index: UInt32) -> Bool {
     !contains(source) || hasNeighbour(source, by: index)
   }

@@ -8,8 +8,8 @@ package struct Interface: Equatable, Sendable {
   package var isRunning = true
   package var isLoopback = false
   package var hasMulticast = true
-  /// Whether the hardware address is a manufacturer's. Container bridges, tunnels and virtual machines invent
-  /// theirs.
+  /// Whether the hardware address is a manufacturer's. Container bridges, tunnels and virtual machines have
+  /// invented addresses.
   package var isMakers = false
   package var addresses: [Address] = []
   /// Networks that are reached directly. The single address at the other end of a cable or tunnel counts as a
@@ -34,8 +34,8 @@ package struct Neighbourhood: Equatable, Sendable {
 
   package init(_ interfaces: [Interface] = []) { self.interfaces = interfaces }
 
-  /// Whether only this machine can send from this address: Linux drops packets from outside that claim a
-  /// local IPv4 source. For IPv6 it drops only those that claim the source ::1.
+  /// Whether only this machine can send from this address. Linux drops packets from outside that claim a
+  /// local IPv4 source. For IPv6 it drops only packets that claim the source ::1.
   package func isOwn(_ address: Address) -> Bool {
     address.isLoopback || (!address.isIPv6 && isOurs(address))
   }
@@ -63,7 +63,7 @@ package struct Neighbourhood: Equatable, Sendable {
   /// they are accepted after the next scan.
   package func contains(_ source: Address, through index: UInt32) -> Bool {
     guard let interface = interfaces.first(where: { $0.index == index }) else { return false }
-    // The kernel accepts only this machine's packets on a loopback.
+    // The kernel accepts only this machine's packets on a loopback interface.
     if interface.isLoopback { return true }
     switch source {
     case .v6: return source.isIPv6LinkLocal && source.scope == index

@@ -39,7 +39,7 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-// facts: link 9.2.
+// An audio thread keeps its own change for a second, whatever the network says (facts: link 9.2).
 
 /// The audio thread's own copy of the session.
 ///
@@ -90,7 +90,7 @@ public struct AudioSession: Sendable, BitwiseCopyable {
       session = shared.session
     }
     if !isPending && !AudioSession.isRecent(startStopChanged, at: now) { startStop = shared.startStop }
-    // A peer's decision is obeyed at once, also right after our own.
+    // A peer's change of the song line is obeyed at once, also right after our own change.
     if !isPending {
       song = shared.storedSong
       songDecision = shared.songDecision

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Mappings between a client's own timeline (host time, any beat numbers) and the session's (ghost time,
-// shared): facts: link 7.5 and 7.7.
+// Mappings between a client's own timeline (in host time, with beat numbers of its own) and the session's
+// timeline (in ghost time, shared by all peers): facts: link 7.5 and 7.7.
 
 extension Timeline {
-  /// This client timeline after the session's timeline or clock changed: the beat at `now` stays, the tempo
-  /// and the grid become the session's.
+  /// This client timeline after the session's timeline or clock changed: the beat at `now` stays, while the
+  /// tempo and the grid become the session's.
   public func following(session: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
     let session = session.near(map.ghost(atHost: now))
     let running = Timeline(tempo: session.tempo, beatOrigin: beats(at: now), timeOrigin: now)

@@ -2,7 +2,7 @@
 
 // This file is for beats so far from zero that a `Double` cannot distinguish neighbouring microbeats. Any
 // peer may announce such a beat, and peers with Ableton's own library continue from such a beat, so we
-// compute with whole numbers. `Timeline` handles nearer beats and gives the same bits as the reference.
+// compute with whole numbers. `Timeline` handles nearer beats and gives the same bits as Ableton's library.
 
 extension Timeline {
   /// A round: 720,720 beats, a multiple of every whole number up to sixteen. Two beats that are whole rounds

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Whole microseconds: an instant on some clock, or the distance between two.
+/// Whole microseconds: an instant on some clock, or the distance between two instants.
 ///
 /// The name of a value says on which clock it is (`host`, `ghost`, `jack`). Sums wrap instead of trapping.
 public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {

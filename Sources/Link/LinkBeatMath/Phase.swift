@@ -23,7 +23,7 @@ extension Beats {
     return self + (target.phase(in: quantum) - phase(in: quantum)).phase(in: quantum)
   }
 
-  /// The nearest beat with `target`'s phase; of two equally near beats, the earlier.
+  /// The nearest beat with `target`'s phase; if two beats are equally near, the earlier beat.
   @inlinable @_noLocks @_noAllocation
   public func closestMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
     guard quantum.millionths > 0 else { return self }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// facts: link 9.4.
+// The rules of the calls that set tempo and beat are facts: link 9.4.
 
 /// A client's view of the session at one moment, which it edits and then commits: LinkKit's "session state".
 ///
 /// A plain value: every function is real-time-safe, and thread-safe as long as each thread has its own copy.
-/// Its calls match the reference to the microbeat.
+/// Its calls match Ableton's library to the microbeat.
 public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   @usableFromInline var storedTimeline: Timeline
   @usableFromInline var storedStartStop: ClientStartStop
@@ -15,10 +15,10 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   public let session: UInt64
   /// The song line, whose session beat is counted from the origin of `timeline`.
   @usableFromInline var storedSong: SongLine?
-  /// The number of the decision that made the song line: it grows with each decision of a peer or of our own
-  /// that the session has accepted. A decision of our own gets its number when it is in the session.
+  /// The number of the newest decision about the song line. It grows with each decision of a peer, and with
+  /// each of our own decisions when the session accepts it.
   @usableFromInline package let songDecision: UInt64
-  /// Whether the line was decided since the capture.
+  /// Whether the song line was decided since the capture.
   @usableFromInline var isSongDecided = false
   @usableFromInline let capturedTimeline: Timeline
   @usableFromInline let capturedStartStop: ClientStartStop
@@ -60,11 +60,11 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation set { storedIsConnected = newValue }
   }
 
-  /// The changes since the capture, for a commit at `now`; nil if there are none. It contains changed parts
-  /// only, so that a commit does not undo a peer's change.
+  /// The changes since the capture, for a commit at `now`; nil if there are none. The result contains changed
+  /// parts only, so that a commit does not undo a peer's change.
   @_noLocks @_noAllocation
   public func change(at now: Micros) -> SessionChange? {
-    // facts: link 9.1.
+    // The tempo and beat count as one part, starts and stops as another (facts: link 9.1).
     let isTurned = !(timeline == capturedTimeline) && timeline.tempo.isNumber
     let isMoved =
       startStop.isPlaying != capturedStartStop.isPlaying || !(startStop.time == capturedStartStop.time)
@@ -123,13 +123,13 @@ extension SessionState {
     timeline.tempo = turned.tempo
   }
 
-  /// The beat at `time`: its number is this client's own, its phase within `quantum` the session's.
+  /// The beat at `time`. Its number is this client's own; its phase within `quantum` is the session's.
   @inlinable @_noLocks @_noAllocation
   public func beats(at time: Micros, quantum: Beats) -> Beats {
     timeline.phaseEncodedBeats(at: time, quantum: quantum)
   }
 
-  /// The beat at `time`: its number is this client's own, its phase within `quantum` the session's.
+  /// The beat at `time`. Its number is this client's own; its phase within `quantum` is the session's.
   @inlinable @_noLocks @_noAllocation
   public func beat(at time: Micros, quantum: Double) -> Double {
     beats(at: time, quantum: Beats(quantum)).value

@@ -7,16 +7,16 @@
 /// the transport stands, the song stands at `songBeat`.
 @usableFromInline
 package struct SongLine: Hashable, Sendable, BitwiseCopyable {
-  /// The session's beat. It may lie ahead: a jump that is planned for that beat.
+  /// The session's beat. It may be ahead of the present beat, for a jump that is planned.
   package var sessionBeat: Beats
   /// The beat of the song at `sessionBeat`; the song begins at 0.
   package var songBeat: Beats
-  /// The beats of a bar on the machine that decided.
+  /// The number of beats in a bar, on the machine whose user chose this song line.
   package var beatsPerBar: UInt8
-  /// The note value of a beat on the machine that decided: 4 is a quarter.
+  /// The note value of a beat, on the machine whose user chose this song line: 4 is a quarter.
   package var beatType: UInt8
 
-  /// Makes a line.
+  /// Makes a song line.
   @_noLocks @_noAllocation
   package init(sessionBeat: Beats, songBeat: Beats, beatsPerBar: UInt8, beatType: UInt8) {
     self.sessionBeat = sessionBeat
@@ -46,8 +46,8 @@ package struct SessionSong: Hashable, Sendable, BitwiseCopyable {
     self.timestamp = timestamp
   }
 
-  /// Whether this decision replaces another one. Two users may decide in the same microsecond. Any fixed
-  /// order of the two lines then prevents that the session's programs stay in two places.
+  /// Whether this decision replaces `other`. Two users may decide in the same microsecond. Any fixed order of
+  /// the two song lines then prevents that the session's programs stay at different places in the song.
   package func overrides(_ other: SessionSong) -> Bool {
     (timestamp, line.sessionBeat, line.songBeat, line.beatsPerBar, line.beatType)
       > (
@@ -68,7 +68,7 @@ extension SessionState {
     }
   }
 
-  /// Whether both states have the same decision about the song, and the same edited line.
+  /// Whether both states have the same decision about the song, and the same edited song line.
   @_noLocks @_noAllocation
   func hasSameSong(as other: SessionState) -> Bool {
     guard songDecision == other.songDecision, isSongDecided == other.isSongDecided else { return false }
@@ -79,7 +79,7 @@ extension SessionState {
   }
 
   /// Decides where the song is, in the present beats of `timeline`. Each call is a new decision, even if it
-  /// repeats the present line. Request a beat before this call, because a request renumbers the beats.
+  /// repeats the present song line. Request a beat before this call, because a request renumbers the beats.
   @_noLocks @_noAllocation
   package mutating func setSongLine(_ line: SongLine) {
     var line = line

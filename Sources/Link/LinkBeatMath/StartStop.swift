@@ -17,14 +17,15 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
     self.timestamp = timestamp
   }
 
-  /// The value before any peer has pressed start or stop. Peers older than Link 3 always send it.
+  /// The start/stop value of a session in which no peer has pressed start or stop. Peers older than Link 3
+  /// always send it.
   public static var unset: SessionStartStop {
     SessionStartStop(isPlaying: false, beats: .zero, timestamp: .zero)
   }
 
   /// This start or stop in host time, under the session's timeline and clock.
   public func client(on session: Timeline, by map: GhostMap) -> ClientStartStop {
-    // facts: link 8.2.
+    // The session's timeline and clock turn the beat and the timestamp into host times (facts: link 8.2).
     ClientStartStop(
       isPlaying: isPlaying, time: map.host(atGhost: session.exactTime(at: beats)),
       timestamp: map.host(atGhost: timestamp))
@@ -55,7 +56,7 @@ public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
 
   /// This start or stop in the form that peers share.
   public func session(on session: Timeline, by map: GhostMap) -> SessionStartStop {
-    // facts: link 8.2.
+    // The session's timeline and clock turn host times into a beat and a ghost time (facts: link 8.2).
     SessionStartStop(
       isPlaying: isPlaying, beats: session.exactBeats(at: map.ghost(atHost: time)),
       timestamp: map.ghost(atHost: timestamp))

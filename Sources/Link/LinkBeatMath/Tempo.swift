@@ -2,8 +2,8 @@
 
 /// A tempo in beats per minute, as the user set it. In computations it acts as whole microseconds per beat.
 ///
-/// Link keeps the `Double` for display and equality but computes with the rounded integer, so that a peer
-/// that received 120.99994 BPM computes the same beats, to the bit, as a peer that has 121.
+/// Link keeps the `Double` for display and equality but computes with whole microseconds per beat. So a peer
+/// that received 120.99994 BPM computes the same beats, to the bit, as a peer that has 121 BPM.
 public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   /// The tempo in beats per minute (BPM).
   public var beatsPerMinute: Double

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// facts: link 6.
+// A client's own timeline has the session's phase (facts: link 6).
 
 /// A straight line between time and beats: it has `beatOrigin` at `timeOrigin` and runs at `tempo`.
 ///

@@ -31,7 +31,8 @@ package struct Uptime: Sendable {
     return elapsed > longest
   }
 
-  /// The host time at which the uptime will be `deadline`; if that is past, the present host time.
+  /// The host time at which the uptime will be `deadline`. If `deadline` is past, this is the present host
+  /// time.
   package func host(of deadline: Micros) -> Micros {
     deadline > now ? host + (deadline - now) : host
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import Synchronization
 
-/// The most recent value, from one writer to one reader. Neither ever waits, and a read is never torn.
+/// The most recent value, from one writer to one reader. Neither thread ever waits, and a read is never torn.
 ///
 /// There are three slots: the writer's, the reader's, and a middle slot. Publishing swaps the writer's slot
 /// with the middle slot, and reading swaps the reader's. So neither thread can touch the slot that the other
@@ -47,7 +47,8 @@ public import Synchronization
     unsafe ends[0] = between.exchange(mine | Self.fresh, ordering: .acquiringAndReleasing) & 3
   }
 
-  /// The newest published value; the same value again if there is no newer one. [the reader's thread]
+  /// The newest published value, or the same value as before if there is no newer value. [the reader's
+  /// thread]
   @inlinable
   public func read() -> Value {
     if between.load(ordering: .relaxed) & Self.fresh != 0 {

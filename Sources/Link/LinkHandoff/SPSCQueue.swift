@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import Synchronization
 
-/// A bounded queue from one producer to one consumer, in order. Neither ever waits.
+/// A bounded queue from one producer to one consumer, in order. Neither thread ever waits.
 ///
 /// A full queue refuses an element and counts it; the producer decides what to do then.
 @safe public struct SPSCQueue<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {

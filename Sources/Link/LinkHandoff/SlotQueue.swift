@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import Synchronization
 
-/// A bounded queue of memory blocks, from one producer to one consumer, in order. Neither ever waits, and
-/// nothing is copied: the producer writes into a reserved slot, and the consumer reads it in place.
+/// A bounded queue of memory blocks, from one producer to one consumer, in order. Neither thread ever waits,
+/// and nothing is copied: the producer writes into a reserved slot, and the consumer reads it in place.
 ///
-/// It is for data too large or too variable in size for an `SPSCQueue`: audio. A full queue refuses a slot
-/// and counts it; the producer decides what to do then.
+/// This queue is for data too large or too variable in size for an `SPSCQueue`: audio. A full queue refuses a
+/// slot and counts it; the producer decides what to do then.
 @safe public struct SlotQueue: ~Copyable, @unchecked Sendable {
   @usableFromInline let head = Atomic<UInt>(0)  // written by the consumer
   @usableFromInline let headLine = InlineArray<15, UInt>(repeating: 0)  // keeps the ends' cache lines apart
@@ -61,8 +61,8 @@ public import Synchronization
     unsafe body(UnsafeRawBufferPointer(start: memory, count: capacity * stride))
   }
 
-  /// The next slot to write; the same slot again until it is committed. nil when the queue is full. [the
-  /// producer's thread]
+  /// The next slot to write, or the same slot as before until it is committed; nil when the queue is full.
+  /// [the producer's thread]
   @inlinable
   public func reserve() -> UnsafeMutableRawBufferPointer? {
     let end = tail.load(ordering: .relaxed)

@@ -2,7 +2,8 @@
 import LinkBeatMath
 public import LinkWire
 
-// facts: link-audio 1. `LinkAudioSession` acts on it.
+// A peer announces its audio socket in its Alives and Responses (facts: link-audio 1). `LinkAudioSession`
+// uses these announcements.
 
 /// A peer's announcement of Link Audio, as seen through one gateway.
 public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
@@ -12,7 +13,8 @@ public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
   public var session: SessionID
   /// The peer's audio socket; nil: the peer has left Link Audio, or is gone.
   public var endpoint: Endpoint?
-  /// Our gateway that received the announcement. A peer on two networks has a sighting on each network.
+  /// Our gateway that received the announcement. A peer on two networks has an `AudioSighting` on each
+  /// network.
   public var gateway: GatewayID
 
   init(_ sighting: PeerRecord) {
@@ -24,8 +26,8 @@ public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension LinkSession {
-  /// Announces our audio socket at once. When the socket opens, all known audio peers of the gateway come as
-  /// outputs.
+  /// Announces our audio socket at once. When our socket opens, all known audio peers of the gateway are
+  /// reported as outputs.
   mutating func setAudioSocket(_ endpoint: Endpoint?, on id: GatewayID) {
     guard let place = index(of: id), gateways[place].audio != endpoint else { return }
     let wasOpen = gateways[place].audio != nil

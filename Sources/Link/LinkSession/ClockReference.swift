@@ -2,8 +2,8 @@
 import LinkBeatMath
 import LinkWire
 
-/// A peer that gave us a session's time: its id, its endpoint, and the number of jumps of its clock at that
-/// time. Another host may use the peer's id, but not from that endpoint.
+/// A peer that gave us a session's time: its id, its endpoint, and the number of jumps of its clock then.
+/// Another host may use the peer's id, but not from that endpoint.
 struct Source: Equatable, Sendable {
   let node: NodeID
   let endpoint: Endpoint?
@@ -18,28 +18,28 @@ struct Source: Equatable, Sendable {
 
 /// A peer that we could ask for a session's time, with all that its rank among such peers depends on.
 ///
-/// All members of a session must use one clock, and that depends on which peer each of them asks: two peers
+/// All members of a session must use one clock, and that depends on which peer each of them asks. Two peers
 /// that ask each other, or three in a ring, would form a clock of their own that drifts away from the
-/// session's. Peers of the reference ask the founder, or the peer with the lowest id that they see (facts:
-/// link 4.5). On one wire this rule gives one clock as long as the founder is there. Along a chain of wires
-/// it does not. So each of our peers announces the root of its clock and the number of measurements between
-/// the root and itself (`ClockOrigin`), and asks the peer that is nearest to the best clock. These choices
-/// form a tree on any wires, and never a circle.
+/// session's. Peers of Ableton's library ask the founder, or the peer with the lowest id that they see
+/// (facts: link 4.5). On one network this rule gives one clock as long as the founder is there. Along a chain
+/// of networks it does not. So each of our peers announces the root of its clock and the number of
+/// measurements between the root and itself (`ClockOrigin`), and asks the peer that is nearest to the best
+/// clock. These choices form a tree on any networks, and never a circle.
 ///
 /// The founder's clock is the best. The next best is a clock that seems to be the founder's, then the clock
-/// of the lowest id. A clock whose owner is gone gets more steps each time that it is passed from peer to
-/// peer, until no peer may take it (`Limits.clockSteps`).
+/// of the lowest id. If the owner of a clock is gone, each peer that takes this clock from another peer adds
+/// a step, until no peer may take it (`Limits.clockSteps`).
 struct ClockReference {
   let sighting: PeerRecord
   let origin: ClockOrigin
   /// Whether the peer has failed to answer lately.
   let isAvoided: Bool
-  /// Whether the peer's clock comes from our own clock, unless we doubt our clock, or is passed round in a
-  /// circle of peers.
+  /// Whether the peer's clock comes from our own clock or is passed round in a circle of peers. While we
+  /// doubt our own clock, the first case does not count.
   fileprivate let isFollower: Bool
   /// The rank of this gateway among several gateways to one peer. The gateway by which the peer last gave us
-  /// the time comes first (-1), then the others in order. On another gateway, another host may use the peer's
-  /// id.
+  /// the time comes first (-1), then the other gateways in order. On another gateway, another host may use
+  /// the peer's id.
   fileprivate let way: Int
 
   private var hasFoundersClock: Bool { origin.root == sighting.state.session }
@@ -83,8 +83,8 @@ extension LinkSession {
   }
 
   /// The origin of a peer's clock. If the peer has been silent for `crowdedExpiry`, it is usually gone, and
-  /// its clock counts as out of reach. The peer that gave us the time is followed until its sighting expires:
-  /// our clock comes from it, and if it stalls, a liar must not take its place.
+  /// its clock counts as out of reach. A peer that gave us the time is followed until its record expires: our
+  /// clock comes from it, and if it stalls, a liar must not take its place.
   private func origin(of sighting: PeerRecord, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     var origin =
       PacketJudge.origin(of: sighting.state)
@@ -94,10 +94,10 @@ extension LinkSession {
     return origin
   }
 
-  /// The likely clock origin of a peer of the reference. Such peers announce no origin: the clock is the
-  /// peer's own, or that of a founder that we do not see. We assume the founder's clock if the peer gave us
-  /// the time when we joined from another wire, or if the peer does not ask us although we have the lowest id
-  /// on its wire.
+  /// The likely clock origin of a peer of Ableton's library. Such peers announce no origin: the clock is the
+  /// peer's own, or that of a founder that we do not see. We assume the founder's clock in two cases: the
+  /// peer gave us the time when we joined from another network, or the peer does not ask us although we have
+  /// the lowest id on its network.
   private func inferredOrigin(of sighting: PeerRecord, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     ClockOrigin(
       root: sighting.state.node, steps: 0,

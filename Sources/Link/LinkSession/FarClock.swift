@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkBeatMath
 
-/// The offset of a relay's host clock from ours, measured over a wire with any delay.
+/// The offset of a relay's host clock from ours, measured over a connection with any delay.
 ///
 /// This measurement compares the two *host clocks* and never ends: crystals run evenly, however many sessions
 /// come and go, and however often the other side corrects its session's time. Each answer also gives the
@@ -9,10 +9,10 @@ import LinkBeatMath
 ///
 /// The network only adds time. Half of the time that it adds in one direction alone becomes an error. So only
 /// the fastest quarter of the samples of the last two minutes counts; a faster sample has more weight. We fit
-/// a line through them: two crystals that differ by 100 ppm drift 6 ms a minute. A sample is exact within
-/// half of the time by which its round trip exceeded the fastest one. If many samples in a row contradict the
-/// line, a clock has stepped and we start over. No ping is repeated: the next ping goes out at its regular
-/// time in any case.
+/// a line through these samples: two crystals that differ by 100 ppm drift 6 ms a minute. A sample is exact
+/// within half of the time by which its round trip exceeded the fastest round trip. If many samples in a row
+/// contradict the line, a clock has stepped and we drop all samples. No ping is repeated: the next ping goes
+/// out at its regular time in any case.
 struct FarClock {
   private struct Exchange {
     /// The host time in the middle of our round trip, counted from the first exchange, so that no precision
@@ -39,15 +39,14 @@ struct FarClock {
     func offset(at time: Double) -> Double { offset + slope * (time - self.time) }
   }
 
-  /// `grain`: the least error of a sample, in microseconds. `fastFew`: if the fastest round trip is 100 µs
-  /// faster than the round trip `fastFew` ranks behind it, the error is 50 µs more, because even faster round
-  /// trips seem possible.
+  /// `grain`: the least error of a sample, in microseconds. `fastFew`: the round trip at this rank is
+  /// compared with the fastest. If the fastest is 100 µs faster, the error is 50 µs more, because even faster
+  /// round trips seem possible.
   private static let grain = 100.0
   private static let fastFew = 3
-  /// A new line is fitted when one in this many samples is new: a single new sample among thousands changes
-  /// nothing.
+  /// A new line is fitted after this many new samples: a single new sample among thousands changes nothing.
   private static let refit = 64
-  /// The assumed difference in rate between two crystals until we have measured it.
+  /// The assumed difference in rate between two crystals, as a ratio, until we have measured it.
   private static let usualSlope = 50e-6
   /// The error in microseconds that shows a step of a clock: more than a wandering crystal can explain.
   private static let steppedBy = 5_000.0
@@ -76,10 +75,10 @@ struct FarClock {
   func isAlive(at uptime: Micros) -> Bool { uptime - (heard ?? opened) < Limits.farSilence }
 
   /// The shortest round trip that is used. If one direction takes the whole round trip, our result is wrong
-  /// by half of it, and no measurement can show this.
+  /// by half of the round trip, and no measurement can show this.
   var roundTrip: Micros? { line.map { Micros(rounding: $0.fastest) } }
 
-  /// Registers a ping and sets the time of the next one, which is later while the relay does not answer.
+  /// Registers a ping and sets the time of the next ping, which is later while the relay does not answer.
   mutating func ping(at host: Micros, uptime: Micros) -> Micros {
     nextPing = uptime + (isAlive(at: uptime) ? Limits.farPings : Limits.farLook)
     if outstanding.count == Limits.farOutstanding { outstanding.removeFirst() }

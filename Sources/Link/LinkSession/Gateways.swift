@@ -18,7 +18,8 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   public var address: Address
   /// The endpoint of this gateway's measurement socket, which answers pings and sends our own.
   public var measurement: Endpoint
-  /// The wire to another relay; only a relay may have one.
+  /// The connection to the relay of another room; nil for a gateway of this room. Only a relay may have such
+  /// a connection.
   public var far: FarWire?
 
   /// Describes a gateway whose sockets are open already: the session sends as soon as it gets the gateway.
@@ -30,7 +31,7 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A gateway, with what we sent last on it, and when.
+/// A gateway, with the state that we sent last on it, and the time of that datagram.
 struct OpenGateway {
   private(set) var gateway: Gateway
   /// The measurement of the other relay's clock; nil if this is no far gateway.
@@ -48,9 +49,9 @@ struct OpenGateway {
   var responses: TokenBucket
   var respondents: Respondents
   var pongs: TokenBucket
-  /// Our state as encoded packets, and the state's revision.
+  /// Our state as encoded packets, and the number (revision) of that state.
   var encoded: (revision: UInt64, alive: Packet, response: Packet)?
-  /// The revision and the session of the last Alive.
+  /// The number (revision) of the state in the last Alive, and its session.
   var announced: (revision: UInt64, session: SessionID)?
 
   init(_ gateway: Gateway, at now: Micros) {
@@ -69,9 +70,9 @@ struct OpenGateway {
     gateway.far?.distance = distance
   }
 
-  /// Moves the correction towards the wanted one: so slowly that peers that follow our clock can follow the
-  /// move, even if both sides move at once. The correction moves only while the other relay is heard, because
-  /// no peer could follow it while the wire is cut.
+  /// Moves the correction towards the wanted correction: so slowly that peers that follow our clock can
+  /// follow the move, even if both sides move at once. The correction moves only while the other relay is
+  /// heard, because no peer could follow it while the connection is cut.
   mutating func moveCorrection(at now: Micros) {
     guard let wanted = gateway.far?.correction else { return }
     let most = min((now - corrected).count, Limits.farLook.count) / Limits.farCorrectionSlew
@@ -80,8 +81,8 @@ struct OpenGateway {
     correction = correction + Micros(max(-most, min((wanted - correction).count, most)))
   }
 
-  /// Returns whether an Alive may go now; in either case `nextAlive` becomes the time of the next try (facts:
-  /// link 3.2).
+  /// Returns whether an Alive may be sent now; in either case `nextAlive` becomes the time of the next try
+  /// (facts: link 3.2).
   mutating func takeTurn(at now: Micros) -> Bool {
     if let wait = spacingLeft(at: now), wait > .zero, !isOverdue(at: now) {
       nextAlive = now + wait
@@ -99,8 +100,8 @@ struct OpenGateway {
     return Rules.stateSpacing - Micros(wholeMillis)
   }
 
-  /// Whether the next Alive must go out in spite of a recent Response. With a hundred peers there is always a
-  /// recent Response, and without this rule Alives would hardly ever go out.
+  /// Whether the next Alive must be sent in spite of a recent Response. With a hundred peers there is always
+  /// a recent Response, and without this rule Alives would hardly ever be sent.
   private func isOverdue(at now: Micros) -> Bool {
     guard let lastAlive else { return false }
     return now - lastAlive >= Limits.longestSilence
@@ -112,8 +113,8 @@ extension LinkSession {
     gateways.firstIndex { $0.gateway.id == gateway }
   }
 
-  /// Adds a gateway in the order of addresses, far gateways last: a peer that is seen through several
-  /// gateways is measured through the first.
+  /// Adds a gateway in the order of addresses, far gateways last. A peer that is seen through several
+  /// gateways is measured through the first of them.
   mutating func open(_ gateway: Gateway) {
     guard isEnabled, index(of: gateway.id) == nil, gateways.count < Limits.gateways,
       gateway.far == nil || isRelay
@@ -135,12 +136,12 @@ extension LinkSession {
     abandonMeasurements(on: id)
   }
 
-  /// Says goodbye. If a changed state still waits for the end of the spacing, it is sent first, so that the
-  /// peers that stay have our last change.
+  /// Says goodbye. If a changed state still waits for the least time between two datagrams, the state is sent
+  /// before the goodbye, so that the peers that stay have our last change.
   ///
   /// The state is not sent to peers that never heard of us as a member. If we left on one gateway and
-  /// appeared on another, a reference peer that founds a session in between would count us for ever, since
-  /// that peer then forgets peers without counting (facts: link 7.6).
+  /// appeared on another, a peer of Ableton's library that founds a session in between would count us for
+  /// ever, since that peer then forgets peers without counting (facts: link 7.6).
   mutating func sayGoodbye(on place: Int) {
     if let last = gateways[place].announced, last.session == session, last.revision != revision {
       sayState(on: place)
@@ -148,7 +149,7 @@ extension LinkSession {
     emit(.send(encodeByeBye(node), to: .group, on: gateways[place].gateway.id, via: .discovery))
   }
 
-  /// Sends our state on all gateways now, or as soon as the spacing allows.
+  /// Sends our state on all gateways now, or as soon as the least time between two state datagrams allows.
   mutating func broadcast() {
     for place in gateways.indices { announce(on: place) }
   }
@@ -163,8 +164,8 @@ extension LinkSession {
     emit(.send(packet, to: .group, on: gateways[place].gateway.id, via: .discovery))
   }
 
-  /// Answers an Alive at once, even if a state was sent just before. The spacing to the next state is counted
-  /// from this Response.
+  /// Answers an Alive at once, even if a state was sent just before. The least time to the next state is
+  /// counted from this Response.
   mutating func respond(to sender: Endpoint, on place: Int) {
     guard gateways[place].respondents.admit(sender.address, at: uptime.now),
       gateways[place].responses.trySpend(at: uptime.now)

@@ -39,7 +39,7 @@ struct HeldChange {
     var made = change
     made.at = now
     if let line = change.song {
-      // The song stays at its time, but on the bars of the measured clock.
+      // The song stays at its time, but is counted in the bars of the measured clock.
       let moved = state.timeline.beats(at: decided.at) - state.timeline.beatOrigin - decided.beat
       let bar = Double(max(1, line.beatsPerBar)) * 4 / Double(max(1, line.beatType))
       made.song?.sessionBeat = line.sessionBeat + Beats((moved.value / bar).rounded() * bar)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkBeatMath
 
-/// The protocol's own numbers, each with its section of the protocol's fact sheet, docs/facts/link.md.
+/// The protocol's own numbers. Each comment begins with the number of a section in docs/facts/link.md.
 enum Rules {
   /// 3.2: the period of Alives, and the least time between two state datagrams on one gateway.
   static var alivePeriod: Micros { Micros(250_000) }
@@ -26,10 +26,10 @@ public enum Limits {
   public static var gateways: Int { 32 }
   /// The most peers that are remembered; a peer seen through two gateways counts twice.
   public static var sightings: Int { 4096 }
-  /// The most sightings that may belong to other sessions. The rest of `sightings` is reserved for peers of
-  /// our own session, so that invented peers cannot displace them.
+  /// The most table entries for peers of other sessions. The rest of `sightings` is reserved for peers of our
+  /// own session, so that invented peers cannot displace them.
   package static var foreignSightings: Int { 2048 }
-  /// The most sightings from one host, which may claim to be many peers.
+  /// The most table entries for peers of one host, which may claim to be many peers.
   package static var sightingsPerAddress: Int { 256 }
   /// The most other sessions that are remembered.
   public static var sessions: Int { 2048 }
@@ -45,12 +45,12 @@ public enum Limits {
   package static var outstandingPings: Int { 8 }
   /// The most repeated pings in one measurement, in total.
   package static var retries: Int { 100 }
-  /// The most pongs of one measurement. Pongs without a time add no point, but the measurement must end all
-  /// the same.
+  /// The most pongs of one measurement. A pong without a time adds no point, but counts, so that the
+  /// measurement ends.
   package static var pongs: Int { 250 }
   /// The number of points with which a measurement is valid even if its peer fell silent.
   package static var enoughPoints: Int { 20 }
-  /// Longest time that a thread needs to read a datagram on a machine that is not busy.
+  /// Longest time that a thread needs to start reading a datagram on a machine that is not busy.
   package static var wakeUp: Micros { Micros(500) }
   /// The most Responses and pongs that a gateway sends in a second; a thousand peers need 4,000 Responses.
   package static var responsesPerSecond: Int { 8_000 }
@@ -60,7 +60,7 @@ public enum Limits {
   package static var responsesPerHost: Int { 40 }
   /// The most hosts that get a Response in one second.
   package static var respondents: Int { 4096 }
-  /// Time after the last Alive when the next one is sent in spite of Responses, which otherwise delay it:
+  /// Time after the last Alive when the next Alive is sent in spite of Responses, which otherwise delay it:
   /// peers forget us after five silent seconds.
   package static var longestSilence: Micros { Micros(1_000_000) }
   /// The number of our own earlier node ids whose late datagrams we recognise.
@@ -70,13 +70,14 @@ public enum Limits {
   /// later time stamp than `.unset`.
   package static var farthestTime: Micros { Micros(100_000_000_000_000) }
   static var yearsLeftBehind: Micros { Micros(50_000_000_000_000) }
-  /// Greatest distance of a beat from zero: the range of 64 bits less what three years at `horizonTempo` add.
+  /// Greatest distance of a beat from zero: the range of 64 bits less the beats that pass in three years at
+  /// `horizonTempo`.
   package static var farthestBeat: Beats { Beats(millionths: .max - 1 << 51) }
   /// The tempo at which the limit on beats grows. It is above the highest tempo, so that a timeline within
   /// the limit stays within it.
   static var horizonTempo: Tempo { Tempo(1_000) }
-  /// Greatest distance from zero at which a new session of ours may begin; beyond it, whole rounds are
-  /// subtracted.
+  /// Greatest distance from zero at which a new session of ours may begin. From a beat beyond it, whole
+  /// rounds of 720,720 beats are subtracted.
   package static var beatsCarriedOn: Beats { Beats(millionths: 100_000_000_000_000) }
   /// The most beats by which a timeline's origin may lie ahead of the session's beat. Even at the lowest
   /// tempo, the time of such an origin fits into 64 bits.
@@ -84,11 +85,11 @@ public enum Limits {
   /// The most time by which a start or stop may be stamped ahead of the session's time. A later stamp would
   /// block all starts and stops until then.
   package static var startStopLead: Micros { Micros(5_000_000) }
-  /// Greatest length of a song, and greatest distance of its line from the session's beat: ten years at 999
-  /// BPM. `longestBar`: the most beats of a bar.
+  /// Greatest length of a song, and greatest distance of a song line from the session's beat: ten years at
+  /// 999 BPM. `longestBar`: the most beats of a bar.
   package static var farthestSong: Beats { Beats(millionths: 5_000_000_000_000_000) }
   package static var longestBar: UInt8 { 64 }
-  /// Largest random time by which we measure our session earlier than the reference does.
+  /// Largest random time by which we measure our session's clock earlier than Ableton's library does.
   package static var remeasureSpread: Micros { Micros(5_000_000) }
   /// The most measurements through which a clock may be passed from peer to peer. A longer chain is taken for
   /// a circle.
@@ -98,39 +99,39 @@ public enum Limits {
   /// thousand peers don't ask one peer at once.
   package static var guideSettles: Micros { Micros(500_000) }
   package static var remeasureSpacing: Micros { Micros(50_000) }
-  /// The time from a failed measurement to the next. The reference waits for its regular turn and drifts
+  /// The time from a failed measurement to the next. Ableton's library waits for its regular turn and drifts
   /// until then.
   package static var remeasureRetry: Micros { Micros(5_000_000) }
   /// Longest time for which a user's change waits while the clock is doubted. A measurement takes about 0.2
   /// s.
   package static var longestDoubt: Micros { Micros(1_000_000) }
   /// The difference between two readings of our session's clock beyond which they must come from two clocks.
-  /// A poor network causes less.
+  /// A poor network causes a smaller difference.
   package static var clockTolerance: Micros { Micros(50_000) }
   /// The time after which we measure another session again that still exists, although the members of one of
   /// the two sessions should have joined the other session. At random the time is up to twice as long, so
   /// that two peers do not act at the same moment.
   package static var reconsiderPeriod: Micros { Micros(2_000_000) }
-  /// The time after which we measure another session again if its age and ours are so close that it is in
-  /// doubt which of the two sessions is older.
+  /// The time after which we measure another session again if the ages of both sessions are so close that it
+  /// is in doubt which session is older.
   package static var doubtfulPeriod: Micros { Micros(500_000) }
   /// The border between "older" and "equally old" moves by `borderStep` with each measurement, at most
   /// `borderSteps` times.
   package static var borderStep: Micros { Micros(50_000) }
   package static var borderSteps: Int { 5 }
-  /// The step by which the border between "older" and "equally old" moves if either session has peers of the
-  /// reference, whose border never moves. The step is about the error of a measurement.
+  /// The step by which the border between "older" and "equally old" moves if one of the sessions has peers of
+  /// Ableton's library, whose border never moves. The step is about the error of a measurement.
   package static var mixedBorderStep: Micros { Micros(2_000) }
   /// The number of measurements of another session after which we assume that no peer will leave either
   /// session for the other any more.
   static var looksInVain: Int { 12 }
-  /// If two sessions stay apart for good, we start a common session that is older than ours by this time. The
-  /// time is more than the difference in age of the two sessions.
+  /// If two sessions stay apart for good, we start a common session that is older than ours by this time.
+  /// This time is more than the difference in age of the two sessions.
   static var leadOfMeeting: Micros { Micros(2_000_000) }
   /// A peer that said goodbye stays if it sends again within this time, which is a little more than the
   /// period of Alives.
   package static var farewellGrace: Micros { Micros(300_000) }
-  /// If a peer has not asked us for the time for this long, it asks another peer: this is one and a half
+  /// If a peer has not asked us for the time for this long, it asks another peer. This is one and a half
   /// periods of measurement.
   package static var independence: Micros { Micros(45_000_000) }
   /// `farPings`: the period of pings to a relay. `farLook`: their period while the relay does not answer, and
@@ -151,10 +152,11 @@ public enum Limits {
   /// A clock under correction runs faster or slower by one part in this number, which is inaudible: 120 BPM
   /// become 119.88.
   package static var farSlew: Int64 { 1_000 }
-  /// Speed of a correction that changes during play, as one part in this number. The corrections of both
-  /// sides leave a fifth of `farSlew` for the crystals.
+  /// Speed of a correction that changes during play, as one part in this number. If both sides correct at
+  /// once, a fifth of `farSlew` is left to correct the difference between the crystals.
   package static var farCorrectionSlew: Int64 { 2_500 }
-  /// We announce a jump after our clock has moved by this time, so that our followers measure us again.
+  /// We announce a jump after our clock has moved by this time, so that the peers that follow our clock
+  /// measure it again.
   package static var farNews: Micros { Micros(2_000) }
   /// Least time between two searches for expired peers.
   package static var pruneSpacing: Micros { Micros(50_000) }

@@ -5,17 +5,18 @@ public import LinkWire
 // Start reading here: `receive` and `handle` are the only inputs. `Peers` remembers the peers, `Sessions`
 // decides which session we join, `Measurement` measures a clock (`Relay` and `FarClock`: a clock in another
 // room), `Timing` applies timelines, starts and stops, `Gateways` decides when we send, `Limits` bounds
-// everything. The rules are the protocol's (facts: link 3, 4, 7, 8). "The reference" is Ableton's library.
+// everything. The rules are the protocol's (facts: link 3, 4, 7, 8). In names, "reference" means Ableton's
+// library.
 
 /// The Ableton Link protocol as a machine: it knows the peers and keeps a session's clock and tempo.
 ///
-/// It has no socket, no clock, no thread and no randomness of its own. Datagrams, the host time and a seed
-/// come in as arguments; datagrams and a deadline come out as values. The same inputs give the same outputs,
-/// so a thousand machines run in one simulation and every failure can be replayed.
+/// This machine has no socket, no clock, no thread and no randomness of its own. Datagrams, the host time and
+/// a seed come in as arguments; datagrams and a deadline come out as values. The same inputs give the same
+/// outputs, so a thousand machines run in one simulation and every failure can be replayed.
 ///
 /// **After every `handle` or `receive`, call `nextOutput` until it returns `.sleep`.** Only then is the
 /// machine at rest and its state complete. ``receive(_:from:on:via:waited:at:)`` and ``handle(_:at:)`` are
-/// the only inputs. More than 20 properties: the files of this module share the state of the protocol.
+/// the only inputs. This type has more than 20 properties because the files of this module share its state.
 public struct LinkSession: Sendable {
   /// An input other than a datagram.
   public enum Input: Sendable {
@@ -25,7 +26,7 @@ public struct LinkSession: Sendable {
     case gatewayOpened(Gateway)
     /// A gateway closes, with a goodbye: keep its sockets open until you have taken and sent the outputs.
     case gatewayClosed(GatewayID)
-    /// New values for an open far gateway. The correction is slewed, never stepped; a distance moves one
+    /// New values for an open far gateway. The correction moves slowly and never jumps; a distance moves one
     /// room's beats forward at once.
     case farWire(correction: Micros, distance: Beats, on: GatewayID)
     /// The endpoint of our audio socket on this gateway; nil: the socket is closed.
@@ -34,7 +35,8 @@ public struct LinkSession: Sendable {
     case enable(Bool)
     /// Whether starts and stops are shared. The switch alone sends and adopts nothing.
     case enableStartStopSync(Bool)
-    /// Whether the song line is shared. Off: none is sent, and those of others are ignored.
+    /// Whether the song line is shared. While it is off, no song line is sent, and those of others are
+    /// ignored.
     case enableSongSync(Bool)
     /// A user's change to a captured state. A timeline of a session that we have left is dropped.
     case commit(SessionChange)
@@ -50,8 +52,8 @@ public struct LinkSession: Sendable {
     case publish(SessionSnapshot)
     /// A change to show to the user. The published state already has it.
     case event(Event)
-    /// A peer's part in Link Audio, for gateways with an audio socket: at first every known peer, then
-    /// changes. A closed gateway's peers are gone without further outputs.
+    /// A peer's part in Link Audio, for gateways with an audio socket: at first for every known peer, then
+    /// for each change. The peers of a closed gateway are gone without further outputs.
     case audioPeer(AudioSighting)
     /// The machine rests until this host time; nil: until the next input.
     case sleep(until: Micros?)
@@ -133,7 +135,8 @@ public struct LinkSession: Sendable {
     peers.places(of: session, atMost: most)
   }
 
-  /// The number of the state that our packets announce. Packets are encoded again only if it changes.
+  /// The number of the state that our packets announce. Packets are encoded again only if this number
+  /// changes.
   var revision: UInt64 = 0
   var isBroadcastDue = false
   var isPublishDue = true
@@ -191,7 +194,8 @@ public struct LinkSession: Sendable {
       counters.closedGateway += 1
       return
     }
-    // A far wire has one peer, known by one endpoint wherever its datagrams really come from.
+    // The connection to another room has one peer, known by one endpoint wherever its datagrams really come
+    // from.
     let source = gateways[place].gateway.far?.relay ?? source
     switch channel {
     case .discovery: receiveDiscovery(bytes, from: source, on: place, arrived: uptime.now - waited)

@@ -11,9 +11,9 @@ import LinkWire
 /// if it comes from the measured peer and repeats an unanswered ping: duplicates, replays and strangers
 /// change nothing.
 ///
-/// The reference gives up after five lost datagrams in total, and so can hardly ever join over a network that
-/// loses one in ten. We give up after five lost datagrams in a row, or a higher limit in total, and use the
-/// points that a long measurement has collected.
+/// Ableton's library gives up after five lost datagrams in total, and so can hardly ever join over a network
+/// that loses one datagram in ten. We give up after five lost datagrams in a row, or after a higher limit in
+/// total, and use the points that a long measurement has collected.
 struct Measurement {
   struct Ping: Equatable {
     let host: Micros
@@ -27,7 +27,7 @@ struct Measurement {
     /// The pong answers none of our pings.
     case stray
     case ask(Ping)
-    /// The measurement is complete. Its last ping is sent all the same, as the reference does.
+    /// The measurement is complete. Its last ping is sent all the same, as Ableton's library does.
     case finished(GhostMap, Ping)
     case failed
   }
@@ -61,7 +61,7 @@ struct Measurement {
     deadline = uptime + Rules.pingTimeout
   }
 
-  /// The ping that opens a chain, at the start or after a timeout.
+  /// The first ping of a chain of pings and pongs, sent at the start or after a timeout.
   mutating func open(at now: Micros) -> Ping {
     ask(Ping(host: now, previousGhost: nil))
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A few distinct values, each with its count. Usually there is one value; there are never more than
-/// sightings.
+/// A few distinct values, each with its count. Usually there is one value. There are never more values than
+/// peers in the table.
 struct Multiset<Value: Equatable & Sendable>: Sendable {
   private var entries: [(value: Value, count: Int)] = []
 

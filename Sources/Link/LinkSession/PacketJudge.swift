@@ -14,14 +14,14 @@ import LinkWire
 /// remembers a refusal, and a moment later the statement is within the limit for all.
 ///
 /// **After any believed statement an honest change still fits.** A change keeps the session's beat at that
-/// moment and its origin is at least a microbeat after the old origin (facts: link 7.7). So the limit on
+/// moment, and its origin is at least a microbeat after the old origin (facts: link 7.7). So the limit on
 /// beats and origins grows faster than any tempo, and no timeline within the limit ever leaves it. The time
 /// by which an origin may lie ahead of the session's beat is limited, too, and is counted in the timeline's
-/// own beats. At any tempo, an origin comes nearer by the microbeat that the next change needs within a few
-/// microseconds.
+/// own beats. At any tempo, the session's beat advances within a few microseconds by the microbeat that the
+/// next change needs.
 ///
-/// **We can continue from any state from which the reference's peers can.** Otherwise we would lose them for
-/// good. So the only limits are the ranges of the integer types.
+/// **We can continue from any state from which peers of Ableton's library can.** Otherwise we would lose them
+/// for good. So the only limits are the ranges of the integer types.
 enum PacketJudge {
   // MARK: Time
 
@@ -110,16 +110,16 @@ enum PacketJudge {
 
   // MARK: Sessions
 
-  /// Whether the other session is better than ours. The older session wins; of two equally old sessions, the
-  /// one with the smaller id (facts: link 7.4).
+  /// Whether the other session is better than ours. The older session wins. Of two equally old sessions, the
+  /// session with the smaller id wins (facts: link 7.4).
   ///
   /// Two sessions count as equally old if their ages differ by less than a margin. Both sides measure, and
   /// close to the margin each may find the other session better, or neither. So the margin changes with each
   /// measurement of a session that still exists beside ours, and soon both sides agree.
   ///
-  /// The reference measures once, with a constant margin. If a peer of the reference is in either session,
-  /// our margin changes only a little, and in favour of the smaller id. Otherwise we might leave for the
-  /// older session for good while that peer stays in the other.
+  /// Ableton's library measures once, with a constant margin. If a peer of Ableton's library is in either
+  /// session, our margin changes only a little, and in favour of the smaller id. Otherwise we might leave for
+  /// the older session for good while that peer stays in the other.
   static func isBetter(
     _ other: SessionID, olderBy lead: Micros, than own: SessionID, looks: Int, isMixed: Bool = false
   ) -> Bool {
@@ -131,7 +131,7 @@ enum PacketJudge {
     return lead < border && lead > -border && other < own
   }
 
-  /// Whether peers of the reference may be split for good, each by its own error of measurement. This is
+  /// Whether peers of Ableton's library may be split for good, each by its own error of measurement. This is
   /// computed in the session with the smaller id, from the time by which the other session is older.
   static func isStuck(olderBy lead: Micros, afterLooks looks: Int) -> Bool {
     let most = Micros(Limits.mixedBorderStep.count * Int64(Limits.borderSteps))
@@ -161,8 +161,8 @@ enum PacketJudge {
 
   /// Whether a packet with a known id comes from another host while the known host still counts as present. A
   /// peer that stalls must not lose its id, and we must not lose its clock, to an attacker who waits for a
-  /// stall. A peer with two addresses on our wire sends each packet from both. The tempo and the start of a
-  /// peer that has moved are still accepted (`LinkSession.receiveElsewhere`).
+  /// stall. A peer with two addresses on our network sends each packet from both. The tempo and the start of
+  /// a peer that has moved are still accepted (`LinkSession.receiveElsewhere`).
   static func isForged(from source: Address, of known: PeerRecord, at now: Micros) -> Bool {
     source != known.source && now < known.expiry
   }
@@ -181,9 +181,9 @@ enum PacketJudge {
     return scoped
   }
 
-  /// The announced clock origin. Returns nil if the peer announced none, or an impossible one. Only a peer's
-  /// own clock may have zero steps: otherwise any peer could claim to be as near to the founder's clock as
-  /// the founder.
+  /// The announced clock origin. Returns nil if the peer announced no origin, or an impossible origin. Only a
+  /// peer's own clock may have zero steps: otherwise any peer could claim to be as near to the founder's
+  /// clock as the founder.
   static func origin(of state: PeerState) -> ClockOrigin? {
     guard let said = state.clock, (said.steps == 0) == (said.root == state.node) else { return nil }
     return said

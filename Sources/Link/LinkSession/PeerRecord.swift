@@ -14,7 +14,7 @@ struct PeerRecord {
   var heard: Micros
   /// The uptime when the peer's time to live ends. The record is kept for `Rules.expiryGrace` longer.
   var expiry: Micros
-  /// The uptime until which we ask this peer only if there is no other: it did not answer, or gave an
+  /// The uptime until which we ask this peer only if there is no other peer: it did not answer, or gave an
   /// impossible time.
   var avoidedUntil = Micros.zero
   /// The uptime of the peer's goodbye. Packets that arrived before the goodbye may be read after it, because

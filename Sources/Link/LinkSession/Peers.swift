@@ -25,7 +25,7 @@ struct Peers: Sendable {
   /// Changes of peers' audio endpoints since the last `takeAudioNews`.
   private var audioNews: [AudioSighting] = []
 
-  /// The number of peers that announce `session`; a peer seen in several ways counts once.
+  /// The number of peers that announce `session`. A peer that is seen through several gateways counts once.
   func members(of session: SessionID) -> Int { sessions[session]?.members ?? 0 }
 
   /// The lowest `most` addresses of the session's members, in order, and the number of members at each; a
@@ -127,8 +127,8 @@ struct Peers: Sendable {
     (hosts[source]?.sightings ?? 0) < Limits.sightingsPerAddress
   }
 
-  /// Makes room in the table. That is a search of the whole table, so a flood may cause it no more often than
-  /// expiry does.
+  /// Removes expired peers from a full table. This searches the whole table, so a flood may cause it no more
+  /// often than expiry does.
   private mutating func clearRoom(at now: Micros) -> Bool {
     guard now >= nextClearance else { return false }
     nextClearance = now + Limits.pruneSpacing
@@ -140,7 +140,7 @@ struct Peers: Sendable {
     nodes[node]?.contains { $0.state.session == session } ?? false
   }
 
-  /// Removes a sighting's former state from the counts of its session.
+  /// Removes a peer's former state from the counts of that peer's session.
   private mutating func leave(_ old: PeerState) {
     sessions.remove(old, isLastOfNode: !announces(old.node, old.session))
   }
@@ -184,13 +184,13 @@ struct Peers: Sendable {
 
   enum Farewell { case gone, leaving, unknown, forged }
 
-  /// A ByeBye counts only from the address where the peer was last heard, because any host can send one with
-  /// another peer's id.
+  /// Handles a ByeBye. It counts only if it comes from the address where the peer was last heard, because any
+  /// host can send a ByeBye with another peer's id.
   ///
-  /// In our own session it takes effect after `Limits.farewellGrace`, unless the peer sends again. Versions
-  /// of Link before 3.1.2 send a ByeBye four times a second on the loopback gateway, which they close and
-  /// reopen whenever a reply to another host fails there (facts: link 3.6, 3.7). If we forgot such a peer at
-  /// once, a session with only that peer would end, and its tempo would be lost.
+  /// In our own session a ByeBye takes effect after `Limits.farewellGrace`, unless the peer sends again.
+  /// Versions of Link before 3.1.2 send a ByeBye four times a second on the loopback gateway, which they
+  /// close and reopen whenever a reply to another host fails there (facts: link 3.6, 3.7). If we forgot such
+  /// a peer at once, a session with only that peer would end, and its tempo would be lost.
   mutating func takeByeBye(
     _ node: NodeID, on gateway: GatewayID, from source: Address, arrived: Micros, at now: Micros,
     in own: SessionID
@@ -212,8 +212,8 @@ struct Peers: Sendable {
     removeAll { $0.gateway == gateway }
   }
 
-  /// Forgets all peers that announce a session whose measurement failed, so that their next Alive is news
-  /// again.
+  /// Forgets all peers that announce a session whose measurement failed, so that their next Alive counts as
+  /// new.
   mutating func fail(_ session: SessionID, at now: Micros) {
     guard sessions[session] != nil else { return }
     let hosts = nodes.values.joined().filter { $0.state.session == session }.map { $0.source }
@@ -275,7 +275,7 @@ struct Peers: Sendable {
     }
   }
 
-  /// Whether we see members of the session through more than one gateway.
+  /// Whether we see members of the session through more than one gateway, and so connect two networks.
   func isBetweenWires(_ session: SessionID) -> Bool {
     let seen = nodes.values.lazy.joined().filter { $0.state.session == session }.map { $0.gateway }
     return seen.contains { $0 != seen.first }

@@ -4,7 +4,7 @@ import LinkWire
 
 // Handles datagrams and deadlines (facts: link 3.3, 3.4, 4.2).
 extension LinkSession {
-  /// Handles a discovery datagram. `arrived`: the uptime at which it reached the socket.
+  /// Handles a discovery datagram. `arrived`: the uptime at which the datagram reached the socket.
   mutating func receiveDiscovery(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int, arrived: Micros
   ) {
@@ -61,7 +61,7 @@ extension LinkSession {
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
-      // The timeline is handled first, because it gives the time of a start's beat.
+      // The timeline is handled before the start, because it gives the time of the start's beat.
       if isTimelineNews { consider(state.timeline, of: state.session, from: source.address) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
       consider(state.song, of: state.session)
@@ -74,8 +74,8 @@ extension LinkSession {
     let time = ghost.ghost(atHost: now)
     // We cannot join a session that we cannot measure.
     guard PacketJudge.isPossible(state.timeline), isOurs || state.measurement != nil else { return false }
-    // An implausible timeline is not recorded as announced, so that it is new to us as soon as it becomes
-    // plausible.
+    // An implausible timeline is not recorded as announced. As soon as it becomes plausible, it counts as
+    // new.
     if isOurs && !PacketJudge.isPlausible(state.timeline, at: time) {
       counters.implausible += 1
       state.timeline = timeline
@@ -99,7 +99,7 @@ extension LinkSession {
   /// its session, and the endpoint of its clock.
   private mutating func receiveElsewhere(_ state: PeerState, since known: PeerState, from host: Address) {
     if PacketJudge.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
-    // As with every peer, only a change is followed: a start from before we joined starts nothing.
+    // As for every peer, only a change is followed: a start from before we joined starts nothing.
     if state.startStop != known.startStop { consider(state.startStop, of: session) }
   }
 

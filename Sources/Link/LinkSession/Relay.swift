@@ -2,20 +2,21 @@
 public import LinkBeatMath
 public import LinkWire
 
-// `ClockReference` has the rules for chains of wires, and `FarClock` measures the other relay's clock. Peers
-// of the reference take their time from the founder or from the lowest id that they see (facts: link 4.5).
+// `ClockReference` has the rules for chains of networks, and `FarClock` measures the other relay's clock.
+// Peers of Ableton's library take their time from the founder or from the lowest id that they see (facts:
+// link 4.5).
 
-/// A wire to one other relay, in another room. A gateway with such a wire is a far gateway.
+/// The connection to one other relay, in another room. A gateway with such a connection is a far gateway.
 ///
-/// To the session it is a wire like any other, with one peer on it: both rooms find one session, and each
+/// To the session it is a network like any other, with one peer on it: both rooms find one session, and each
 /// takes its clock from the room nearer to the founder. Three things differ:
 /// - The two relays measure each other's clocks.
-/// - No endpoint crosses the wire in either direction, so that no endpoint of one room gets into the other.
+/// - No endpoint is sent over this connection, so that no endpoint of one room gets into the other room.
 /// - A relay draws the lowest id of its room, so that the room takes its time from the relay even if the
 ///   session's founder is in the other room.
 public struct FarWire: Hashable, Sendable, BitwiseCopyable {
-  /// An endpoint that stands for the other relay, wherever the relay is at the moment: all datagrams from
-  /// this wire count as coming from here.
+  /// An endpoint that stands for the other relay, wherever that relay is at the moment: all datagrams from
+  /// the relay count as coming from this endpoint.
   public var relay: Endpoint
   /// The microseconds by which the other room is earlier than measured. If datagrams are known to take longer
   /// to the other room than back, this is half of the difference. The effect is this side's value minus the
@@ -28,7 +29,7 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   /// hears the start later by this distance.
   public var distance: Beats
 
-  /// Makes a wire. Without a correction and a distance, both rooms hear a beat at the same time.
+  /// Describes the connection. Without a correction and a distance, both rooms hear a beat at the same time.
   public init(relay: Endpoint, correction: Micros = .zero, distance: Beats = .zero) {
     self.relay = relay
     self.correction = correction
@@ -36,7 +37,7 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// `there` turns our timeline into the other room's count, `here` turns the other room's timeline into
-  /// ours. That timeline's beat may be any number, and the sum may wrap around; `PacketJudge` then refuses
+  /// ours. The other room's beat may be any number, and the sum may wrap around; `PacketJudge` then refuses
   /// it.
   func there(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin - distance) }
   func here(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin + distance) }
@@ -46,10 +47,10 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The quality of a far wire's measurement.
+/// The quality of a measurement of another relay's clock.
 public struct FarMeasure: Hashable, Sendable, BitwiseCopyable {
   /// The fastest round trip that counts. At worst, if one direction takes the whole round trip, the rooms
-  /// differ by half of it.
+  /// differ by half of this time.
   public var roundTrip: Micros
   /// Microseconds by which the other relay's host clock is ahead of ours.
   public var offset: Micros
@@ -71,7 +72,7 @@ extension LinkSession {
     gateways[place].setFarWire(correction: correction, distance: distance)
     guard distance != far.distance else { return }
     // The other room sees a new timeline of ours now. We see a new timeline of the other room when that room
-    // announces it again.
+    // announces its timeline again.
     revision += 1
     isBroadcastDue = true
   }
@@ -88,8 +89,8 @@ extension LinkSession {
     if !awaited.contains(target) { awaited.append(target) }
   }
 
-  /// Sends the pings that are due. Then tries again to measure the sessions whose time no relay has given
-  /// yet.
+  /// Sends the pings that are due. Then tries again to measure the sessions whose time no relay has given so
+  /// far.
   mutating func pingRelays() {
     for place in gateways.indices {
       guard let far = gateways[place].gateway.far, let due = gateways[place].farClock?.nextPing,
@@ -146,7 +147,7 @@ extension LinkSession {
     }
   }
 
-  /// Moves our session's clock slowly to the newly measured one, so that the move is inaudible. If the
+  /// Moves our session's clock slowly to the newly measured clock, so that the move is inaudible. If the
   /// difference is too large for that, the measured clock is another clock, and we adopt it at once.
   private mutating func steer(_ told: Source, _ map: GhostMap) {
     let left = (map.intercept - ghost.intercept).count

@@ -8,7 +8,7 @@ public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
   public var state: SessionState
   /// Our own id, which stays until we found a new session.
   public var node: NodeID
-  /// The id of our session, which is its founder's.
+  /// The id of our session, which is the id of its founder.
   public var session: SessionID
   /// The session's timeline in ghost time, as we announce it.
   public var sessionTimeline: Timeline

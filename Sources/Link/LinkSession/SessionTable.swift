@@ -36,18 +36,18 @@ struct KnownSession: Sendable {
   }
 }
 
-/// All announced sessions, ours among them. A session that no peer announces any more is removed.
+/// All announced sessions, including our own. A session that no peer announces any more is removed.
 struct SessionTable: Sendable {
   private var table: [SessionID: KnownSession] = [:]
-  /// For each session that still existed beside ours after a measurement: the number of such measurements. An
-  /// entry outlives its session.
+  /// For each session that still existed beside ours after a measurement: the number of such measurements.
+  /// This number is kept when the session ends.
   private var looks: [SessionID: Int] = [:]
   /// `failures`: sessions whose measurement failed. `failedHosts`: for each host that announced such a
-  /// session, the uptime of the last failure. Entries outlive their sessions.
+  /// session, the uptime of the last failure. Both are kept when the session ends.
   private var failures: [SessionID: Failures] = [:]
   private var failedHosts: [Address: Micros] = [:]
-  /// Sessions to measure: `first` has the sessions without a failure, so that invented sessions, which fail,
-  /// don't delay honest ones for long.
+  /// Sessions to measure. `first` has the sessions without a failure, so that invented sessions, whose
+  /// measurement fails, don't delay honest sessions for long.
   private var first = Queue()
   private var again = Queue()
   /// The earliest uptime at which a known session is due for another measurement.
@@ -166,7 +166,7 @@ private struct Failures: Sendable {
     count = isForgotten(at: now) ? 1 : count + 1
     last = now
     // A single failure may come from a peer that left or from a poor network. After it we measure again at
-    // the next announcement, as the reference does.
+    // the next announcement, as Ableton's library does.
     guard count > 1 else { return }
     let doubled = Limits.firstPause.count << Int64(min(count - 2, 20))
     pauseEnd = now + min(Micros(doubled), Limits.longestPause)

@@ -4,7 +4,7 @@ import LinkWire
 
 /// The choice of our session.
 extension LinkSession {
-  /// Handles a timeline that no known peer of the session `target` announced before (facts: link 7.3).
+  /// Handles a timeline that no known peer of the session `target` has announced so far (facts: link 7.3).
   mutating func consider(_ incoming: Timeline, of target: SessionID, from host: Address) {
     if target == session {
       if PacketJudge.overrides(incoming, timeline) { apply(incoming, ghost) }
@@ -25,7 +25,7 @@ extension LinkSession {
     }
   }
 
-  /// Adopts our own session's time, which was just measured with the peer `told`.
+  /// Adopts our own session's time, which the peer `told` has just given us in a measurement.
   mutating func follow(_ told: Source, _ map: GhostMap) {
     // If we have changed to our own clock since the measurement began, the measurement is of no use.
     guard isClockDoubted || guide != nil else { return }
@@ -45,11 +45,11 @@ extension LinkSession {
     isClockDoubted = false
     source = told
     if abs((time - ghost.ghost(atHost: now)).count) > Limits.clockTolerance.count {
-      // One of the two clocks is or was wrong, perhaps the new one.
+      // One of the two clocks is or was wrong, perhaps the new clock.
       remeasureSoon()
       clock.jumps &+= 1
     }
-    // If another peer became the best to ask during the measurement, we measure that peer soon.
+    // If another peer became the best peer to ask during the measurement, we measure that peer soon.
     if guide != nil && guide != source { remeasureSoon() }
     if fitting != timeline { peers.expect(fitting, in: session) }
     apply(fitting, map)
@@ -59,8 +59,8 @@ extension LinkSession {
   /// Joins another session, whose time was just measured, if that session is better than ours.
   mutating func weigh(_ target: SessionID, _ map: GhostMap, by told: Source) {
     let time = map.ghost(atHost: now)
-    // We take the latest plausible timeline of its members, because a single member may announce nonsense for
-    // ever.
+    // We take the latest plausible timeline of its members, because a single member may announce an absurd
+    // timeline for ever.
     let believed = peers.timelines(of: target).filter { PacketJudge.isPlausible($0, at: time) }
     guard PacketJudge.isPlausible(age: time), let latest = believed.max(by: { PacketJudge.overrides($1, $0) })
     else {
@@ -89,8 +89,8 @@ extension LinkSession {
   mutating func measurementFailed(of target: SessionID, node: NodeID?) {
     counters.measurementsFailed += 1
     if target == session {
-      // Next time we ask another peer, if there is one. If there is none, our own clock is as good as any
-      // other.
+      // Next time we ask another peer, if there is another. If there is no other peer, our own clock is as
+      // good as any.
       if let node, !isExcused(node) { avoid(node) }
       if hasAskedAll(target) { isClockDoubted = false }
       let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
@@ -101,8 +101,8 @@ extension LinkSession {
   }
 
   /// A peer that gave us the time before may fail once, and again while it is completely silent: such a peer
-  /// has stalled, and an attacker who waits for a stall would offer another time. The reference never asks
-  /// another peer while the founder is there.
+  /// has stalled, and an attacker who waits for a stall would offer another time. Ableton's library never
+  /// asks another peer while the founder is there.
   private mutating func isExcused(_ node: NodeID) -> Bool {
     guard node == source?.node, !isClockDoubted else { return false }
     if peers.nodes[node]?.allSatisfy({ uptime.now - $0.heard > Limits.farewellGrace }) ?? true { return true }
@@ -120,8 +120,8 @@ extension LinkSession {
     formerSessions.removeAll()
     startStop = .unset
     song = nil
-    // The joined session may have timelines that we did not believe before. They must be news as soon as they
-    // are plausible.
+    // The joined session may have timelines that we did not believe so far. They must count as new as soon as
+    // they are plausible.
     peers.expect(new, in: target)
     usher = source.node
     self.source = source
@@ -152,8 +152,8 @@ extension LinkSession {
     measure(session)
   }
 
-  /// Whether we are measuring the chosen peer already. A running measurement is not restarted: a peer that
-  /// keeps causing new measurements would keep this one from ending.
+  /// Whether we are measuring the chosen peer already. A running measurement is not restarted: otherwise a
+  /// peer that keeps causing new measurements would keep it from ending.
   private var isAskingGuide: Bool {
     guard let guide else { return false }
     return measurements.contains { $0.session == session && $0.source.node == guide.node }
@@ -163,7 +163,7 @@ extension LinkSession {
     peers.avoid(node, until: uptime.now + Limits.remeasureRetry)
   }
 
-  /// Plans the next measurement of our own session, up to five seconds earlier than the reference, which
+  /// Plans the next measurement of our own session, up to five seconds earlier than Ableton's library, which
   /// measures every 30 seconds. Two peers that measure each other at the same moment would swap their clocks,
   /// and with equal periods they would do so every time.
   mutating func scheduleRemeasurement() {
@@ -190,8 +190,8 @@ extension LinkSession {
   /// Whether every peer that could give us this session's time has failed lately.
   private func hasAskedAll(_ target: SessionID) -> Bool { guide(to: target)?.isAvoided ?? true }
 
-  /// Leaves our session if its age or beat became one that we would not believe of another session: by a lie,
-  /// by a step of a clock, or after three years. All members leave it and find each other again.
+  /// Leaves our session if we would not believe its age or beat of another session. A lie, a step of a clock,
+  /// or three years may cause that. All members leave the session and find each other again.
   mutating func leaveAbsurdSession() {
     let time = ghost.ghost(atHost: now)
     if time > Limits.farthestTime, PacketJudge.isPlausible(age: time - Limits.yearsLeftBehind) {
@@ -231,10 +231,10 @@ extension LinkSession {
     begin(NodeID(using: &dice), next, GhostMap(intercept: ghost.intercept - years), started)
   }
 
-  /// Unites two sessions that peers of the reference keep apart: the reference measures a foreign session
-  /// only once, so if the ages differ by almost exactly its tolerance, its peers stay split for ever. We
-  /// continue in a third session that is older than both. Its id follows from ours, so that all tactus peers
-  /// of our session meet there.
+  /// Unites two sessions that peers of Ableton's library keep apart: Ableton's library measures a foreign
+  /// session only once, so if the ages differ by almost exactly its tolerance, its peers stay split for ever.
+  /// We continue in a third session that is older than both. Its id follows from ours, so that all tactus
+  /// peers of our session meet there.
   private mutating func startMeeting() {
     let lead = Limits.leadOfMeeting
     guard PacketJudge.isPlausible(age: ghost.ghost(atHost: now) + lead) else { return }
@@ -248,12 +248,12 @@ extension LinkSession {
 
   private func isFar(_ beat: Beats) -> Bool { beat > Limits.beatsCarriedOn || beat < -Limits.beatsCarriedOn }
 
-  /// Begins `target`, or a session of our own, in which we know no other peer yet.
+  /// Begins the session `target`, or a session of our own, in which we know no other peer yet.
   private mutating func begin(
     _ target: SessionID?, _ new: Timeline, _ map: GhostMap, _ started: SessionStartStop
   ) {
     counters.resets += 1
-    // After a goodbye, the peers that stay need not wait until our entry expires.
+    // After a goodbye, the peers that stay need not wait until our entry in their tables expires.
     if peers.members(of: session) > 0 { for place in gateways.indices { sayGoodbye(on: place) } }
     remember(node)
     node = isRelay ? NodeID(ofRelayUsing: &dice) : NodeID(using: &dice)
@@ -285,8 +285,8 @@ extension LinkSession {
 }
 
 extension Peers {
-  /// Whether a peer of the reference is in one of the sessions. Such a peer announces no clock (facts: link
-  /// 1.1).
+  /// Whether a peer of Ableton's library is in one of the sessions. Such a peer announces no clock (facts:
+  /// link 1.1).
   func haveReference(in sessions: [SessionID]) -> Bool {
     nodes.values.lazy.joined().contains { $0.state.clock == nil && sessions.contains($0.state.session) }
   }

@@ -2,12 +2,13 @@
 import LinkBeatMath
 import LinkWire
 
-/// Song sync: where the session's programs are in the song. Only tactus programs share this.
+/// Song sync: the session's programs share where they are in the song. Only tactus programs do this.
 ///
-/// A decision wins and is passed on like a start or stop, with three differences. A peer that joins, or
-/// switches song sync on, obeys the newest decision that it hears of. Every Alive is considered, not only
-/// changes, so that no lost datagram keeps two programs apart. And a peer that is left alone keeps its line:
-/// its beat continues, so the line is still true, and the peer that returns learns it.
+/// A user's decision about the song line wins and is passed on like a start or stop, with three differences.
+/// A peer that joins, or switches song sync on, obeys the newest decision that it hears of. Every Alive is
+/// considered, not only changes, so that no lost datagram keeps two programs apart. And a peer that is left
+/// alone keeps its song line: its beat continues, so the song line is still true, and the peer that returns
+/// learns it.
 extension LinkSession {
   mutating func enableSongSync(_ isOn: Bool) {
     guard isOn != isSongSyncEnabled else { return }
@@ -18,20 +19,20 @@ extension LinkSession {
     learnSong()
   }
 
-  /// Takes the newest line that a member of our session has announced.
+  /// Takes the newest song line that a member of our session has announced.
   mutating func learnSong() {
     consider(peers.songs(of: session).filter(isPlausible).max { $1.overrides($0) }, of: session)
   }
 
-  /// Takes a peer's line if it is newer than ours, and passes it on.
+  /// Takes a peer's song line if it is newer than ours, and passes it on.
   mutating func consider(_ incoming: SessionSong?, of target: SessionID) {
     guard isSongSyncEnabled, target == session, let incoming, isPlausible(incoming) else { return }
     if let song, !incoming.overrides(song) { return }
     take(incoming)
   }
 
-  /// Applies a user's decision. It is stamped later than the session's last decision, even if that decision's
-  /// stamp is ahead of our clock.
+  /// Applies a user's decision about the song line. It is stamped later than the session's last decision,
+  /// even if that decision's stamp is ahead of our clock.
   mutating func commitSong(_ line: SongLine, _ change: SessionChange) {
     guard isSongSyncEnabled, isForThisSession(change) else { return }
     var decided = SessionSong(line: line, timestamp: ghost.ghost(atHost: change.at))
@@ -59,7 +60,7 @@ extension LinkSession {
       && PacketJudge.isPlausible(song, beat: timeline.exactBeats(at: time))
   }
 
-  /// Expresses our line in the beats and the time of a session in which our beat continues.
+  /// Expresses our song line in the beats and the time of a session in which our beat continues.
   mutating func carrySong(to new: Timeline, _ map: GhostMap) {
     guard var carried = song else { return }
     let beats =
@@ -69,7 +70,7 @@ extension LinkSession {
     song = carried
   }
 
-  /// The line for our client, counted from the grid of the client's timeline.
+  /// The song line for our client, counted from the grid of the client's timeline.
   var clientSong: SongLine? {
     guard var line = song?.line else { return nil }
     line.sessionBeat = line.sessionBeat - clientRounds
@@ -83,7 +84,7 @@ extension LinkSession {
 }
 
 extension Peers {
-  /// The lines that members of the session have announced.
+  /// The song lines that members of the session have announced.
   func songs(of session: SessionID) -> [SessionSong] {
     nodes.values.joined().compactMap { $0.state.session == session ? $0.state.song : nil }
   }

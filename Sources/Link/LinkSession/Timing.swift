@@ -46,8 +46,8 @@ extension LinkSession {
     }
   }
 
-  /// Whether the user's changes wait for a measurement. Without other members the changes need not wait,
-  /// because they move no other peer's beat.
+  /// Whether the user's changes wait for a measurement. Without other members they need not wait, because the
+  /// changes move no other peer's beat.
   private var holdsChanges: Bool {
     isClockDoubted && uptime.now < changesWaitUntil && peers.members(of: session) > 0
   }

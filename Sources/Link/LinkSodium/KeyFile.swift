@@ -18,7 +18,7 @@ public enum KeyFile {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("open", errno) }
     defer { close(descriptor) }
-    // This checks the open file, because its name may belong to another file by now.
+    // This checks the open file, because another file may have its name by now.
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system("fstat", errno) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }

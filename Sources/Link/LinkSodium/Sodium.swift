@@ -2,7 +2,7 @@
 internal import CTactusSodium
 public import FarLink
 
-/// libsodium as the cipher of a far wire, and the keys as users hold them.
+/// libsodium as the cipher between rooms, and the keys as users hold them.
 ///
 /// ChaCha20-Poly1305 seals, X25519 makes the secret of a handshake, SHA-256 and its HMAC derive keys,
 /// Argon2id stretches what users type (`KeyText.key()`). There is no protocol here: `FarLink` has the

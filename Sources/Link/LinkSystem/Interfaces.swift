@@ -45,7 +45,7 @@ extension Interface {
     {
       networks.append(network)
     }
-    // This is the other end of a cable or tunnel; some systems give our own address instead.
+    // The address is that of the other end of a cable or tunnel; some systems give our own address instead.
     if entry.ifa_flags & UInt32(IFF_POINTOPOINT) != 0, let other = Self.address(entry.ifa_ifu.ifu_dstaddr),
       other != own
     {

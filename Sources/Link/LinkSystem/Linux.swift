@@ -15,7 +15,7 @@ package enum HostClock {
     Micros(read(CLOCK_MONOTONIC_RAW))
   }
 
-  /// The microseconds that this machine has slept since its start. They grow only in sleep.
+  /// The microseconds that this machine has slept since its start. This number grows only in sleep.
   package static func sleptMicros() -> Int64 {
     read(CLOCK_BOOTTIME) &- read(CLOCK_MONOTONIC)
   }

@@ -27,8 +27,8 @@ package struct Thread: Sendable {
     self.identifier = identifier
   }
 
-  /// Waits for the thread's end. On the thread itself it only detaches. Call either `join` or `detach`, and
-  /// only once.
+  /// Waits for the thread's end. If the thread itself calls this function, it only detaches itself. Call
+  /// either `join` or `detach`, and only once.
   package func join() {
     if pthread_equal(identifier, pthread_self()) != 0 { detach() } else { pthread_join(identifier, nil) }
   }

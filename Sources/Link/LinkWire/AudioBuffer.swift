@@ -27,7 +27,7 @@ public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
   public static var fastest: Int { @_noLocks @_noAllocation get { 384_000 } }
 }
 
-// facts: link-audio 5.
+// The layout of audio in a datagram is facts: link-audio 5.
 
 /// A datagram of audio, read in place: a view of the decoded bytes, valid only while those bytes exist.
 public struct AudioBuffer: BitwiseCopyable {
@@ -40,7 +40,7 @@ public struct AudioBuffer: BitwiseCopyable {
   private let reader: Reader
 
   static var codec: UInt8 { @_noLocks @_noAllocation get { 1 } }
-  /// A piece of audio without a gap: some frames, and the beat of the first of them.
+  /// A piece of audio without a gap: some frames, and the beat of the first frame.
   public struct Chunk: Hashable, Sendable, BitwiseCopyable {
     /// The number of the chunk. The sender counts its chunks from 1 on.
     public var number: UInt64
@@ -134,8 +134,8 @@ public struct AudioBuffer: BitwiseCopyable {
 }
 
 /// Writes a datagram of audio without its samples, and returns the memory for the samples. The samples begin
-/// after `AudioBuffer.headSize` bytes and end the datagram. Each has its most significant byte first. Returns
-/// nil if a receiver would refuse the datagram, or if there is no room.
+/// after `AudioBuffer.headSize` bytes and end the datagram. Each sample has its most significant byte first.
+/// Returns nil if a receiver would refuse the datagram, or if there is no room.
 @_noLocks @_noAllocation
 public func encodeAudioBuffer(
   _ format: AudioFormat, from node: NodeID, chunks: UnsafeBufferPointer<AudioBuffer.Chunk>,

@@ -76,13 +76,13 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
     guard entry.size == 18 else { throw .wrongEntrySize }
     state.audio = reader.endpointV6(at: start)
   case .clock:
-    // Another program may use our key for its own entry.
+    // Another program may use our key for another entry, of another size.
     guard entry.size == 14 else { return }
     state.clock = ClockOrigin(
       root: NodeID(rawValue: reader.uint64(at: start)), steps: reader.uint8(at: start &+ 8),
       jumps: reader.uint32(at: start &+ 9), isInferred: reader.uint8(at: start &+ 13) != 0)
   case .song:
-    // As with the clock, another program may use our key.
+    // Another program may use our key for another entry, of another size.
     guard entry.size == 26 else { return }
     let line = SongLine(
       sessionBeat: Beats(millionths: reader.int64(at: start &+ 8)),
@@ -95,8 +95,8 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
   }
 }
 
-/// The reference accepts a short session id and fills it with zeros (facts: link 1 rule 8), but no id that is
-/// too long.
+/// Ableton's library accepts a short session id and fills it with zeros (facts: link 1 rule 8), but no id
+/// that is too long.
 @_noLocks @_noAllocation
 func readSession(_ entry: Entry, of reader: Reader) throws(DecodingFailure) -> SessionID {
   guard entry.size <= 8 else { throw .wrongEntrySize }

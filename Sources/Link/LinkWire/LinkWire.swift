@@ -11,12 +11,13 @@
 // `encodeByeBye`; for the measurement sockets at `decodeMeasurement`, `encodePing` and `encodePong`; for the
 // audio sockets at `decodeAudio`, `AudioPacket` and `encodeAudioBuffer`.
 //
-// facts: link 1 (payloads), 2 (discovery), 4.1 (measurement); link-audio 2 (audio sockets), 5 (audio).
+// The formats are facts: link 1 (payloads), 2 (discovery), 4.1 (measurement); link-audio 2 (audio sockets), 5
+// (audio).
 
 /// Sizes and fixed bytes of the three protocols.
 public enum Wire {
-  /// The longest message, in bytes. The reference sends shorter messages, and receives messages up to this
-  /// length.
+  /// The longest message, in bytes. Ableton's library sends shorter messages, and receives messages up to
+  /// this length.
   public static var maximumMessageSize: Int { @_noLocks @_noAllocation get { 512 } }
   /// The number of bytes in the header of a discovery datagram: protocol, type, time to live, group, node id.
   public static var discoveryHeaderSize: Int { @_noLocks @_noAllocation get { 20 } }
@@ -25,15 +26,15 @@ public enum Wire {
   /// The most bytes of a ping's payload that are echoed: two entries, each of a header and a value of eight
   /// bytes.
   public static var maximumEchoSize: Int { @_noLocks @_noAllocation get { 32 } }
-  /// The seconds for which a peer is kept after its last packet: the value that the reference sends.
+  /// The seconds for which a peer is kept after its last packet: the value that Ableton's library sends.
   public static var timeToLive: UInt8 { @_noLocks @_noAllocation get { 5 } }
 
-  // facts: link-audio 2, 7.3.
+  // The sizes of an audio socket's messages are facts: link-audio 2, 7.3.
 
   /// The longest message of an audio socket, in bytes.
   public static var maximumAudioMessageSize: Int { @_noLocks @_noAllocation get { 1200 } }
-  /// The most bytes of an announcement's entries: the reference assumes a header that is four bytes longer
-  /// than the real one.
+  /// The most bytes of an announcement's entries: Ableton's library assumes a header that is four bytes
+  /// longer than the real one.
   static var announcementRoom: Int { @_noLocks @_noAllocation get { 1176 } }
   /// The most bytes of UTF-8 in the name of a peer or a channel.
   public static var maximumNameSize: Int { @_noLocks @_noAllocation get { 256 } }
@@ -41,11 +42,12 @@ public enum Wire {
   public static var maximumByes: Int { @_noLocks @_noAllocation get { 146 } }
   /// The most frames of a chunk. Longer chunks overrun buffers of other implementations.
   public static var maximumChunkFrames: Int { @_noLocks @_noAllocation get { 512 } }
-  /// The bytes of audio that all implementations put into a datagram: 251 frames of one channel or 125 of
-  /// two.
+  /// The bytes of audio that all implementations put into a datagram: 251 frames of one channel or 125 frames
+  /// of two channels.
   public static var customaryAudioSize: Int { @_noLocks @_noAllocation get { 502 } }
 
-  /// The first eight bytes of a discovery datagram: `_asdp_v` and version 1, first byte most significant.
+  /// The first eight bytes of a discovery datagram: `_asdp_v` and version 1, with the first byte most
+  /// significant.
   static var discoveryProtocol: UInt64 { @_noLocks @_noAllocation get { 0x5f61_7364_705f_7601 } }
   /// The first eight bytes of a measurement datagram: `_link_v` and version 1.
   static var measurementProtocol: UInt64 { @_noLocks @_noAllocation get { 0x5f6c_696e_6b5f_7601 } }
@@ -67,7 +69,7 @@ public enum DecodingFailure: Error, Hashable, Sendable, BitwiseCopyable, CaseIte
   case brokenPayload
   /// A known entry whose value has the wrong size.
   case wrongEntrySize
-  /// A timeline whose beats take no time or a negative one.
+  /// A timeline whose beats take no time or a negative time.
   case impossibleTempo
   /// A ping with more bytes than the protocol echoes.
   case pingTooLong
@@ -81,7 +83,7 @@ public enum DecodingFailure: Error, Hashable, Sendable, BitwiseCopyable, CaseIte
   case wrongChunkSize
   /// Audio that is not PCM of 16 bits.
   case unknownCodec
-  /// Audio without a channel, or with more than two.
+  /// Audio without a channel, or with more than two channels.
   case wrongChannelCount
   /// Audio at a rate that no sound card has.
   case wrongSampleRate

@@ -32,7 +32,7 @@ private func read(_ entry: Entry, of reader: Reader, into pong: inout Pong) thro
   case .hostTime: pong.host = try readTime(entry, of: reader)
   case .previousGhostTime: pong.previousGhost = try readTime(entry, of: reader)
   case .relayTime:
-    // Another program may use our key for its own entry.
+    // Another program may use our key for another entry, of another size.
     if entry.size == 8 { pong.relay = try readTime(entry, of: reader) }
   case .timeline, .startStop, .measurementV4, .measurementV6, .clock, .song, .audioV4, .audioV6, .peerName,
     .channels,

@@ -16,11 +16,12 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
   public var startStop: SessionStartStop
   /// The peer's endpoint that answers pings; an IPv6 address has no scope here.
   public var measurement: Endpoint?
-  /// The origin of the peer's clock. Only tactus sends it; peers of the reference skip it.
+  /// The origin of the peer's clock. Only tactus sends it; peers of Ableton's library skip it.
   public var clock: ClockOrigin?
   /// The peer's audio socket while the peer takes part in Link Audio; an IPv6 address has no scope here.
   public var audio: Endpoint?
-  /// The session's song line, if the peer shares it. Only tactus sends it; peers of the reference skip it.
+  /// The session's song line, if the peer shares it. Only tactus sends it; peers of Ableton's library skip
+  /// it.
   package var song: SessionSong?
 
   /// Makes a state. Values that are nil are not sent.
@@ -49,7 +50,8 @@ public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
   /// The number of jumps of the clock: a peer that measured the clock before a jump must measure again. 32
   /// bits are enough that the number never repeats.
   public var jumps: UInt32
-  /// Whether the root is a peer of the reference, which announces no clock, and seems to use the founder's.
+  /// Whether the root is a peer of Ableton's library, which announces no clock, and seems to use the
+  /// founder's.
   public var isInferred: Bool
 
   /// Makes the origin of a clock that comes from `root` over `steps` measurements.
@@ -62,7 +64,7 @@ public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-// facts: link 1 rule 7, 3.3.
+// An Alive is answered before it is understood (facts: link 1 rule 7, 3.3).
 
 /// The first twenty bytes of a discovery datagram. It is decoded on its own, because an Alive is answered
 /// even if the rest of the datagram is broken.
@@ -101,7 +103,7 @@ public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
   public var kind: Kind
   /// The time to live of the message, in seconds.
   public var timeToLive: UInt8
-  /// The sender's id as claimed; there is no proof.
+  /// The sender's id as the sender claims; there is no proof.
   public var node: NodeID
 
   @_noLocks @_noAllocation

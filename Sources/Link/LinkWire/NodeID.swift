@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// facts: link 2.1, 7.4.
+// A node id is eight printable characters, and the smaller id wins (facts: link 2.1, 7.4).
 
 /// Eight bytes that identify a peer until its next reset. Ids compare as unsigned bytes, the first byte most
 /// significant; their order decides between equally old sessions.
@@ -40,7 +40,7 @@ public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
 public typealias SessionID = NodeID
 
 extension NodeID: CustomStringConvertible {
-  /// The form that the reference prints: `0x` and sixteen hexadecimal digits.
+  /// The form that Ableton's library prints: `0x` and sixteen hexadecimal digits.
   public var description: String {
     let digits = String(rawValue, radix: 16)
     return "0x" + String(repeating: "0", count: 16 - digits.count) + digits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The keys of the entries we understand; entries with other keys are skipped, so that the protocol can grow.
+/// The keys of the entries we understand. Entries with other keys are skipped, so that the protocol can grow.
 /// A key is four ASCII characters, the first in the most significant byte (facts: link 1.1).
 enum EntryKey {
   case timeline, session, startStop, measurementV4, measurementV6, hostTime, ghostTime, previousGhostTime,

@@ -15,7 +15,7 @@ extension Wire {
 
 extension Reader {
   /// Reads a text that must end at or before `end`. A text that is longer than the longest allowed name is
-  /// cut. The text need not be valid UTF-8, because the reference cuts names within a character (facts:
+  /// cut. The text need not be valid UTF-8, because Ableton's library cuts names within a character (facts:
   /// link-audio 2). A list must not be refused because of one bad or long name.
   @_noLocks @_noAllocation
   mutating func nextText(before end: Int) throws(DecodingFailure) -> UnsafeRawBufferPointer {

@@ -18,7 +18,7 @@ struct Arguments: Sendable {
   var jobs = 1
   var peers: ClosedRange<Int>?
   var svg: String?
-  /// Whether the many worlds are rooms far apart.
+  /// Whether each of the many worlds consists of rooms far apart.
   private var isFar = false
   /// The settings of a single world, and the limits for the settings of many drawn worlds.
   private var trouble = Scenario(seed: 1)
@@ -145,7 +145,7 @@ struct Arguments: Sendable {
     return isTaken ? nil : Refusal(text: "\(option): \(value) is not possible")
   }
 
-  /// Reads an option about the network and the peers of one world. nil: there is no such option.
+  /// Reads an option about the network and the peers of one world. Returns nil if there is no such option.
   private mutating func parseWorld(_ option: String, _ value: String) -> Bool? {
     switch option {
     case "--loss": return set(percent(value), \.trouble.conditions.loss, \.worst.loss)

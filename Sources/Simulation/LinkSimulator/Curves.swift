@@ -47,7 +47,7 @@ struct Curves {
 
   mutating func add(_ outcome: Simulation.Outcome) {
     guard let worst = outcome.phaseErrors.maximum else { return }
-    // The error that comes from asymmetry is subtracted, because no protocol can measure it.
+    // The error that comes from asymmetry is subtracted, because no protocol can measure asymmetry.
     let hidden = (outcome.scenario.rooms?.wires ?? []).map { Double($0.asymmetry.count) / 2 }.max() ?? 0
     errors[Kind(outcome.scenario), default: Samples()].add(max(0, worst - hidden))
   }

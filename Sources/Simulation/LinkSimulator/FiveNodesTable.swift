@@ -2,8 +2,8 @@
 import LinkBeatMath
 import LinkWorld
 
-/// The table of Riley's thesis, with the reference's rules and with ours. Each cell has two fractions of the
-/// time: in which the peers were within 100 ms, and within 1 ms.
+/// The table of X. Riley's thesis on Ableton Link (2018), by the rules of Ableton's library and by ours. Each
+/// cell has two fractions of the time: in which the peers were within 100 ms of each other, and within 1 ms.
 enum FiveNodesTable {
   private static let rows: [(name: String, delay: Micros, law: FiveNodes.Law)] =
     [("none", .zero, .constant)]

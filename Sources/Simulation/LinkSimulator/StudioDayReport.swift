@@ -3,8 +3,8 @@ import LinkBeatMath
 import LinkWorld
 import TactusStudioDay
 
-/// Runs a day and prints its results: what was played, which faults were excused, and which promises were
-/// kept.
+/// Runs a studio's simulated day and prints its results: what was played, which faults were excused, and
+/// which promises (`Promise`) were kept.
 enum StudioDayReport {
   static func run(_ arguments: Arguments) -> Bool {
     let peers = arguments.peers ?? 6...6

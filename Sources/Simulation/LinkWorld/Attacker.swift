@@ -3,7 +3,7 @@ import LinkBeatMath
 import LinkSession
 import LinkWire
 
-/// An attacker on every wire: it floods, forges, replays and corrupts datagrams, and lies about the time.
+/// An attacker on every network: it floods, forges, replays and corrupts datagrams, and lies about the time.
 ///
 /// The attacker knows the limits in our source, but has its own constants, not those of our code. It hears
 /// everything that is sent, so it knows sessions, timelines and clocks as any peer can.
@@ -11,7 +11,7 @@ final class Attacker: Guest {
   private var dice: Dice
   private let end: Micros
   private var heard: [(bytes: [UInt8], source: Int, channel: Channel)] = []
-  /// The attacker's own interfaces, one on each wire.
+  /// The attacker's own interfaces, one on each network.
   private var interfaces: [Int] = []
   /// For each interface, the peer that the attacker claims to be, and that peer's clock.
   private var claims: [Int: (state: PeerState, ghost: GhostMap)] = [:]
@@ -158,7 +158,8 @@ extension Attacker {
       tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(millionths: beat), timeOrigin: Micros(time))
   }
 
-  /// An entry of our own protocol extension, which names the origin of a clock; reference peers ignore it.
+  /// An entry of our own protocol extension, which names the origin of a clock; peers of Ableton's library
+  /// ignore it.
   private func origin(in session: Session) -> ClockOrigin? {
     guard dice.chance(0.5) else { return nil }
     let roots = [
@@ -181,7 +182,7 @@ extension Attacker {
       isPlaying: dice.chance(0.5), beats: Beats(millionths: beat), timestamp: Micros(stamp))
   }
 
-  /// Forges the datagrams of an invented member, or of a real one from that member's own address.
+  /// Forges the datagrams of an invented member, or of a real member from that member's own address.
   private func forge(_ victim: Int, in world: LinkWorld) {
     let session = member(victim, in: world)
     let isSpoofed = dice.chance(0.3)
@@ -196,7 +197,7 @@ extension Attacker {
   }
 
   /// Claims that a real peer has moved to another session. The claim comes from a strange address, or from
-  /// the peer's own.
+  /// the peer's own address.
   private func borrowName(_ victim: Int, in world: LinkWorld) {
     let session = member(victim, in: world)
     let other = world.peers.randomElement(using: &dice)!
@@ -213,7 +214,7 @@ extension Attacker {
     }
   }
 
-  /// Invents a member that all peers ask for the time, and that answers with a wrong one.
+  /// Invents a member that all peers ask for the time, and that answers with a wrong time.
   private func lie(about session: Session) -> (state: PeerState, ghost: Int64) {
     let lowest = NodeID(rawValue: dice.next() >> 40)
     let state = PeerState(
@@ -247,7 +248,7 @@ extension Attacker {
     return (state, time)
   }
 
-  /// Announces the invented member on a wire for two seconds, and answers pings to it from then on.
+  /// Announces the invented member on a network for two seconds, and answers pings to it from then on.
   private func claim(_ lie: (state: PeerState, ghost: Int64), in world: LinkWorld) {
     guard let interface = interfaces.randomElement(using: &dice) else { return }
     var state = lie.state

@@ -7,8 +7,8 @@ import LinkSession
 /// and then, and everything that all peers but the first send is delayed: for half a minute on, for half a
 /// minute off. The result is the fraction of the time in which all five peers have the beat at the same time.
 ///
-/// Either all peers play by the reference's rules, on one wire; or all are relays, with a far wire between
-/// any two peers that hear each other.
+/// Either all peers follow the rules of Ableton's library, on one network; or all are relays, with a
+/// connection between any two peers that hear each other.
 package struct FiveNodes: Sendable {
   package enum Topology: String, CaseIterable, Sendable {
     /// `connected`: all peers hear each other. `bridge`: two pairs hear the peer between them. `line`: the
@@ -77,7 +77,7 @@ package struct FiveNodes: Sendable {
     return Shares(hundred: hundred / looks, one: one / looks)
   }
 
-  /// A peer of either kind.
+  /// A peer that is either a relay or a peer of Ableton's library.
   private struct Node {
     let begin: () -> Void
     let phase: () -> Double
@@ -97,7 +97,8 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// Relays, which run our rules. Their clocks run at different rates, unlike those of the reference peers.
+  /// Relays, which run our rules. Their clocks run at different rates, unlike those of peers of Ableton's
+  /// library.
   private func relays(in world: LinkWorld, _ seed: UInt64) -> [Node] {
     for number in 0..<5 {
       world.addPeer(
@@ -121,7 +122,7 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// Adds the delays. The first half minute has none.
+  /// Adds the delays. In the first half minute there are none.
   private func slow(_ world: LinkWorld, _ nodes: [Node]) {
     let ends = nodes.enumerated().flatMap { node, its in its.interfaces.map { ($0, node) } }
     let owners = Dictionary(uniqueKeysWithValues: ends)
@@ -147,7 +148,7 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// The greatest distance of two peers' phases, measured the short way round the bar.
+  /// The greatest distance between two peers' phases, measured the short way round the bar.
   private func spread(_ phases: [Double], microsPerBeat: Double) -> Double {
     var farthest = 0.0
     for (place, phase) in phases.enumerated() {

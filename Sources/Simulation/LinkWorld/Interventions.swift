@@ -9,7 +9,7 @@ extension LinkWorld {
     for index in peers[peer].interfaces { interfaces[index].hasCable = isIn }
   }
 
-  /// Puts the interface on one side of a cut through its wire.
+  /// Puts the interface on one side of a cut through its network.
   public func place(_ interface: Int, inPart part: Int) { interfaces[interface].part = part }
 
   /// Switches Link on, which opens a gateway at each address that is up, or off, which sends a goodbye.
@@ -26,7 +26,7 @@ extension LinkWorld {
     for index in peers[peer].interfaces { interfaces[index].isUp = false }
   }
 
-  /// Restores the peer's power: the machine is on the same wires, and has forgotten everything.
+  /// Restores the peer's power: the machine is on the same networks, and has forgotten everything.
   public func reboot(_ peer: Int, tempo: Double) {
     guard !peers[peer].isRunning else { return }
     peers[peer].machine = LinkSession(

@@ -4,9 +4,10 @@ public import LinkSession
 public import LinkWire
 
 // The invariant: time only moves in `run(until:)`, from one event to the next, and every machine is drained
-// after every input. What is not simulated costs much and changes nothing for Link.
+// after every input. We do not simulate what would cost much time and change nothing for Link.
 
-/// A simulated world for `LinkSession` machines: one true time, a clock for each machine, wires between them.
+/// A simulated world for `LinkSession` machines: one true time, a clock for each machine, networks between
+/// them.
 ///
 /// The world has no sockets, no threads and no real clock. Everything follows from the seed and from the
 /// caller's calls, so a run can be repeated to the last packet. Queues, bandwidth and address resolution are
@@ -20,7 +21,7 @@ public final class LinkWorld {
 
   /// True time since the world began. No machine sees it.
   public private(set) var now = Micros.zero
-  /// The conditions of every wire; a change affects only what is sent later.
+  /// The conditions of every network; a change affects only what is sent later.
   public var conditions: NetworkConditions
   /// The peers, indexed by the numbers that `addPeer` returned; peers without power stay in the list.
   public internal(set) var peers: [Peer] = []
@@ -41,9 +42,10 @@ public final class LinkWorld {
   private var slab = PacketSlab()
   private var plans: [((LinkWorld) -> Void)?] = []
   private var freePlans: [Int32] = []
-  /// The conditions of those segments that are far wires between rooms, by segment.
+  /// The conditions of the connections between rooms, by the index of the segment that stands for the
+  /// connection.
   var farConditions: [Int: FarConditions] = [:]
-  /// Replaces `conditions` if it is set: returns the delay of a datagram from one interface to another now;
+  /// Replaces `conditions` if it is set. Returns the delay of a datagram from one interface to another now;
   /// nil: the datagram does not arrive.
   var path: ((_ sender: Int, _ target: Int, _ dice: inout Dice) -> Micros?)?
   private var segments: [[Int]] = []
@@ -51,7 +53,7 @@ public final class LinkWorld {
   private(set) var guests: [Int: any Guest] = [:]
   var isCommitting = false
 
-  /// Those guests that play by the reference's rules.
+  /// The guests that follow the rules of Ableton's library.
   var references: [ReferencePeer] { guests.keys.sorted().compactMap { guests[$0] as? ReferencePeer } }
 
   /// An empty world. The same seed and the same calls lead to the same events.
@@ -69,13 +71,13 @@ public final class LinkWorld {
     addPeer(tempo: tempo, host: host, partsPerMillion: partsPerMillion, isRelay: false)
   }
 
-  /// Adds a peer in the same way; as a relay, it may be joined to other relays by far wires.
+  /// Adds a disabled machine without an address. A relay may be connected to relays of other rooms.
   @discardableResult
   package func addPeer(
     tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0, isRelay: Bool
   ) -> Int {
     let clock = DriftingClock(host: host, at: now, partsPerMillion: partsPerMillion)
-    // As in `Link`.
+    // `Link` also replaces NaN by 120 BPM.
     let tempo = tempo.isNaN ? 120 : tempo
     let machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), isRelay: isRelay, at: host)
     peers.append(Peer(machine: machine, clock: clock, snapshot: machine.snapshot, isRelay: isRelay))
@@ -83,7 +85,7 @@ public final class LinkWorld {
     return peers.count - 1
   }
 
-  /// Gives the peer a new address on that wire. If the peer is enabled, it opens a gateway there.
+  /// Gives the peer a new address on that network. If the peer is enabled, it opens a gateway there.
   @discardableResult
   public func plug(_ peer: Int, intoSegment segment: Int = 0) -> Int {
     let index = connect(peer, toSegment: segment)
@@ -92,7 +94,7 @@ public final class LinkWorld {
     return index
   }
 
-  /// Gives a guest an address on that wire. The guest sends by `send`.
+  /// Gives a guest an address on that network. The guest calls `send` to send datagrams.
   @discardableResult
   public func plug(_ guest: any Guest, intoSegment segment: Int = 0) -> Int {
     let index = connect(-1, toSegment: segment)
@@ -190,8 +192,8 @@ public final class LinkWorld {
     drain(peer)
   }
 
-  /// Plans a wake-up of the machine, unless an earlier one is planned: a machine that wakes too early sleeps
-  /// again.
+  /// Plans a wake-up of the machine, unless an earlier wake-up is planned: a machine that wakes too early
+  /// sleeps again.
   private func sleep(_ peer: Int, until deadline: Micros?) {
     guard let deadline else {
       peers[peer].wakeAt = nil

@@ -16,14 +16,14 @@ extension LinkWorld {
     public internal(set) var snapshot: SessionSnapshot
     /// All events of the peer so far, with the world's time.
     public internal(set) var events: [(at: Micros, LinkSession.Event)] = []
-    /// False while its power is off.
+    /// False while the peer's power is off.
     public internal(set) var isRunning = true
     let isRelay: Bool
     var wakeAt: Micros?
   }
 }
 
-/// A participant on the wire that is not one of the world's peers, such as another implementation or an
+/// A participant on the network that is not one of the world's peers, such as another implementation or an
 /// attacker.
 public protocol Guest: AnyObject {
   /// Receives a datagram at one of the guest's interfaces. The guest may answer by `LinkWorld.send`.

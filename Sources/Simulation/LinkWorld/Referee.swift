@@ -17,7 +17,7 @@ package enum Invariant: String, Sendable, CaseIterable {
   case attackIsOver = "ten seconds after an attack any peer can set tempo and start, and all agree"
 }
 
-/// An invariant that was broken, and the time at which it was.
+/// A broken invariant, and the time at which it broke.
 package struct Violation: Sendable, CustomStringConvertible {
   package let invariant: Invariant
   package let at: Micros
@@ -29,9 +29,9 @@ package struct Violation: Sendable, CustomStringConvertible {
 /// Watches a world and records violations of the invariants.
 final class Referee {
   private(set) var violations: [Violation] = []
-  /// The scenario of the act that is played now.
+  /// The scenario of the present act. An act is a time of trouble and a time of peace.
   var scenario: Scenario
-  /// The tempos that some peer has set, in microseconds per beat.
+  /// The tempos that peers have set, in microseconds per beat.
   private var legitimate: Set<Int64> = []
   private var announcements: [Int: [Micros]] = [:]
 
@@ -83,7 +83,7 @@ final class Referee {
     _ packet: Packet, from sender: Int, to destination: LinkSession.Destination, _ channel: Channel,
     in world: LinkWorld
   ) {
-    // Skip this if clocks step: the sender's seconds then differ from the world's.
+    // If clocks step, the sender's seconds differ from the world's: then this check is skipped.
     guard destination == .group, channel == .discovery, scenario.clockSteps == 0,
       world.interfaces[sender].peer >= 0
     else { return }
@@ -115,8 +115,8 @@ final class Referee {
 
   /// The largest allowed difference of two phases. Each clock was measured against another clock with an
   /// error of at most half of the asymmetry, and has drifted since then. If the founder has left, two peers
-  /// may be compared through a third, so that two errors add up. Along a chain of wires, the errors of all
-  /// measurements add up.
+  /// may be compared through a third peer, so that two errors add up. Along a chain of networks, the errors
+  /// of all measurements add up.
   var phaseAllowance: Double {
     if let rooms = scenario.rooms { return allowance(between: rooms) }
     let asymmetry = Double(scenario.conditions.asymmetry.count)
@@ -127,8 +127,8 @@ final class Referee {
 
 extension Referee {
   /// The largest allowed difference of two phases in different rooms. Between relays it is half of the
-  /// asymmetry of the far wires plus a millisecond, whatever the jitter is. All other peers, and the relay in
-  /// the founder's room, measure by Link's rules, every 30 seconds.
+  /// asymmetry of their connections plus a millisecond, whatever the jitter is. All other peers, and the
+  /// relay in the founder's room, measure by Link's rules, every 30 seconds.
   private func allowance(between rooms: Rooms) -> Double {
     let far = rooms.wires.map { Double($0.asymmetry.count) / 2 + 1000 }.reduce(0, +)
     let jitter = Double(scenario.conditions.asymmetry.count) / 2 + 50
@@ -138,7 +138,7 @@ extension Referee {
 }
 
 extension LinkWorld {
-  /// A reason why a reference peer disagrees with the first of our peers; nil: all agree.
+  /// A reason why a peer of Ableton's library disagrees with the first of our peers; nil: all agree.
   var disagreementOfReferences: String? {
     guard let first = active.first else { return nil }
     let leader = peers[first].snapshot
@@ -185,8 +185,8 @@ extension LinkWorld {
       {
         return "peers \(first) and \(peer) have different timelines"
       }
-      // A guest on the same wire may or may not be in the session. So both counts of peers are allowed, with
-      // the guest and without.
+      // A guest on the same network may or may not be in the session. So both counts of peers are allowed,
+      // with the guest and without.
       let visible = neighbours(of: peer)
       if countingPeers && !(visible...visible + guests.count).contains(other.peerCount) {
         return "peer \(peer) counts \(other.peerCount) of \(visible) peers"
@@ -195,7 +195,7 @@ extension LinkWorld {
     return nil
   }
 
-  /// The number of other active peers that share a wire with this one.
+  /// The number of other active peers that share a network with this peer.
   private func neighbours(of peer: Int) -> Int {
     let segments = Set(peers[peer].interfaces.map { interfaces[$0].segment })
     return active.count { other in

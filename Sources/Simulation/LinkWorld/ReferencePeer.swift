@@ -3,9 +3,9 @@ import LinkBeatMath
 import LinkSession
 import LinkWire
 
-/// A peer that plays by the reference's rules, as the protocol's fact sheet has them. So the peer believes
-/// everything: a timeline that begins later by any amount, a session that is older by any amount, and a time
-/// to live of minutes.
+/// A peer that follows the rules of Ableton's library, as the protocol's fact sheet describes them. So the
+/// peer believes everything: a timeline that begins later by any amount, a session that is older by any
+/// amount, and a time to live of minutes.
 ///
 /// The peer is simplified: ten pongs make a measurement, its clock is the world's clock, and it has no app.
 /// The tests do not test this peer, but our peers beside it.
@@ -24,7 +24,7 @@ final class ReferencePeer: Guest {
     (session: SessionID, endpoint: Endpoint, points: [Double], tries: Int, asked: Micros)?
   private var nextRemeasurement: Micros?
   private var count = 0
-  /// Whether the peer announces changes at once; otherwise it does so with its next Alive.
+  /// Whether the peer announces changes at once; otherwise it announces them with its next Alive.
   private let isPrompt: Bool
 
   init(seed: UInt64, isPrompt: Bool = false) {

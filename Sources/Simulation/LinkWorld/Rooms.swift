@@ -3,7 +3,7 @@ import LinkBeatMath
 import LinkSession
 import LinkWire
 
-/// The conditions of a wire between two rooms.
+/// The conditions of a connection between two rooms.
 package struct FarConditions: Sendable {
   /// The least delay from the first room to the other, and back.
   package var there = Micros(30_000)
@@ -30,13 +30,13 @@ package struct FarConditions: Sendable {
   }
 }
 
-/// Rooms far apart, each with its own wire and peers. Far wires connect the first room's relay to each other
-/// relay.
+/// Rooms far apart, each with its own network and peers. The first room's relay has a connection (a far wire)
+/// to each other relay.
 package struct Rooms: Sendable {
-  /// The far wires, one for each room but the first.
+  /// The connections between relays, one for each room but the first.
   package var wires: [FarConditions] = []
-  /// How often a far wire is cut, and how often a relay moves to another address, which is unreachable for a
-  /// moment.
+  /// How often a connection between relays is cut, and how often a relay moves to another address, which is
+  /// unreachable for a moment.
   package var cuts = 0
   package var moves = 0
 
@@ -44,7 +44,7 @@ package struct Rooms: Sendable {
 
   package var count: Int { wires.count + 1 }
 
-  /// Draws far wires as bad as the Internet can be.
+  /// Draws connections between relays that are as bad as the Internet can be.
   static func drawn(using dice: inout Dice) -> Rooms {
     var rooms = Rooms()
     for _ in 0..<(dice.chance(0.4) ? 2 : 1) {
@@ -83,13 +83,14 @@ extension Scenario {
     return scenario
   }
 
-  /// The segment of a far wire. Each room has two segments, the second of which is for peers with two
-  /// addresses. The segments of the far wires come after the segments of all rooms.
+  /// The segment that stands for the connection between two relays. Each room has two segments, the second of
+  /// which is for peers with two addresses. The segments of the connections come after the segments of all
+  /// rooms.
   func segment(ofFarWire wire: Int) -> Int { 2 * (rooms?.count ?? 0) + wire }
 }
 
 extension LinkWorld {
-  /// Connects two relays by a far wire.
+  /// Connects two relays of different rooms.
   func join(_ first: Int, _ second: Int, bySegment segment: Int, _ conditions: FarConditions) {
     farConditions[segment] = conditions
     let ends = [first, second].map { plug($0, intoSegment: segment) }
@@ -97,7 +98,8 @@ extension LinkWorld {
     interfaces[ends[1]].farEnd = ends[0]
   }
 
-  /// The other end of a far wire, as the relay's machine knows it; nil: the interface is on no far wire.
+  /// The other end of a connection between relays, as the machine of this interface's relay knows it. Returns
+  /// nil if the interface has no such connection.
   func farWire(of interface: Int) -> FarWire? {
     interfaces[interface].farEnd.map {
       FarWire(
@@ -106,7 +108,7 @@ extension LinkWorld {
     }
   }
 
-  /// Cuts a far wire, or heals it.
+  /// Cuts a connection between two relays, or restores it.
   func setWhole(_ isWhole: Bool, segment: Int) {
     let ends = interfaces.indices.filter { interfaces[$0].segment == segment && interfaces[$0].farEnd != nil }
     for (place, end) in ends.enumerated() { self.place(end, inPart: isWhole ? 0 : place + 1) }

@@ -24,17 +24,18 @@ package struct Scenario: Sendable {
   package var crashes = 0.0
   /// How many clocks per second change their rate.
   package var driftChanges = 0.0
-  /// How often during the turmoil the wire is cut into two or three parts, and healed.
+  /// How often during the turmoil the network is cut into two or three parts, and restored.
   package var partitions = 0
   /// How often a clock steps, forwards or backwards, by up to three seconds.
   package var clockSteps = 0
   /// How many attacks there are per second: floods, forgeries, replays, corrupted packets.
   package var hostility = 0.0
-  /// The fraction of the peers that are on two wires.
+  /// The fraction of the peers that are on two networks.
   package var doubleHomed = 0.0
-  /// The number of wires in a chain. Each wire is connected with the next by a peer that is on both wires.
+  /// The number of networks in a chain. Each network is connected with the next by a peer that is on both
+  /// networks.
   package var wires = 1
-  /// Additional peers that play by the reference's rules and believe what the reference believes.
+  /// Additional peers that follow the rules of Ableton's library, and believe whatever it believes.
   package var references = 0
   /// Rooms far apart. If this is set, `wires` is not used, and the first peers are the relays.
   package var rooms: Rooms?

@@ -2,7 +2,7 @@
 import LinkBeatMath
 import LinkSession
 
-/// Plays a scenario: the peers arrive, trouble, peace. Then checks what an audience would hear.
+/// Plays a scenario: the peers arrive, then come trouble and peace. Then checks what an audience would hear.
 package struct Simulation {
   package struct Outcome: Sendable {
     package let scenario: Scenario
@@ -14,7 +14,7 @@ package struct Simulation {
     package var convergences = Samples()
     /// The phase errors during peace, of each peer against the first.
     package var phaseErrors = Samples()
-    /// The errors over time: the seconds since the world began, and each peer's distance from the first peer.
+    /// The phase errors over time: seconds since the world began, and each peer's distance from the first.
     package var trace: [(second: Double, errors: [Double])] = []
     package var datagramsSent = 0
     package var datagramsDelivered = 0
@@ -138,7 +138,7 @@ package struct Simulation {
       let peer = world.addPeer(
         tempo: tempo, host: Micros(Int64.random(in: 1_000_000...1_000_000_000_000, using: &dice)),
         partsPerMillion: scenario.drift * (2 * dice.fraction() - 1))
-      // The first peers connect the chain of wires.
+      // The first peers connect the networks into a chain.
       let isChained = peer < scenario.wires - 1
       let wire = isChained ? peer : scenario.wires == 1 ? 0 : Int.random(in: 0..<scenario.wires, using: &dice)
       world.plug(peer, intoSegment: wire)
@@ -190,7 +190,7 @@ package struct Simulation {
     startPlaying()
   }
 
-  /// Why peers disagree; nil: they agree. Between rooms, the reference peers must agree with ours, too.
+  /// Why peers disagree; nil: they agree. Between rooms, Ableton's peers must agree with ours, too.
   private func disagreement() -> String? {
     world.disagreement() ?? (scenario.rooms == nil ? nil : world.disagreementOfReferences)
   }
@@ -224,7 +224,7 @@ package struct Simulation {
       advance()
       progress(world.now, "listening")
       noteDisagreement(since: &disagreeing)
-      // Long after an attack, a reference peer may repeat its lie, and other reference peers may believe it.
+      // Long after an attack, one of Ableton's peers may repeat the attacker's lie, and others believe it.
       if scenario.references > 0 && disagreeing != nil { continue }
       for error in phaseErrors() {
         outcome.phaseErrors.add(abs(error))
@@ -239,8 +239,8 @@ package struct Simulation {
     outcome.calmRate = Double(world.datagramsSent - sent) / seconds / Double(max(1, world.active.count))
   }
 
-  /// Blames a disagreement only if it lasts. A datagram that arrives after its sender's goodbye revives the
-  /// sender until it expires.
+  /// Records a disagreement only if it lasts. A datagram that arrives after its sender's goodbye makes the
+  /// sender count as present until its entry expires.
   private func noteDisagreement(since start: inout Micros?) {
     guard let reason = disagreement() else {
       start = nil
@@ -251,9 +251,9 @@ package struct Simulation {
     if world.now - since > Simulation.expiry { referee.blame(.allAgree, at: world.now, reason) }
   }
 
-  /// Sets a tempo by one peer, or after an attack by each peer in turn. A reference peer that an attack has
-  /// misled may win once more, when its timeline becomes believable. So a peer whose tempo was overruled
-  /// tries again.
+  /// Sets a tempo by one peer, or after an attack by each peer in turn. A peer of Ableton's library that an
+  /// attack has misled may win once more, when its timeline becomes believable. So a peer whose tempo was
+  /// overruled tries again.
   private mutating func changeTempo() {
     let invariant: Invariant = scenario.hostility > 0 ? .attackIsOver : .changeReachesAll
     for (turn, peer) in world.active.reversed().prefix(scenario.hostility > 0 ? 20 : 1).enumerated() {

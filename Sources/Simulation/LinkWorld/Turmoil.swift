@@ -108,8 +108,8 @@ struct Turmoil {
     }
   }
 
-  /// Plans a cut of a far wire, or a move of a relay. The machine does not notice a move, because the carrier
-  /// of its datagrams finds the other relay again.
+  /// Plans a cut of a connection between relays, or a move of a relay. The machine does not notice a move,
+  /// because the carrier of its datagrams finds the other relay again.
   private mutating func planCut(of rooms: Rooms, for longest: Micros, in world: LinkWorld) {
     let segment = scenario.segment(ofFarWire: Int.random(in: 0..<rooms.wires.count, using: &dice))
     let cut = moment()

@@ -30,7 +30,7 @@ extension Double {
   fileprivate var asFraction: Double { self >= 0 ? Swift.min(self, 1) : 0 }
 }
 
-/// An address on one wire of the network.
+/// An address on one segment of the network.
 public struct Interface: Sendable {
   /// The peer's index; -1 for a guest.
   public let peer: Int
@@ -40,12 +40,12 @@ public struct Interface: Sendable {
   public let discovery: Endpoint
   /// The source of this interface's pings, and the destination of other peers' pings.
   public let measurement: Endpoint
-  /// The wire into which the interface is plugged.
+  /// The segment into which the interface is plugged.
   public let segment: Int
-  /// The interface's part of a cut wire: interfaces in different parts don't hear each other. All are in part
-  /// 0 when the wire is whole.
+  /// The interface's part of a segment that is cut: interfaces in different parts don't hear each other. All
+  /// interfaces are in part 0 while the segment is whole.
   public var part = 0
-  /// The interface at the other end of a far wire; nil: the wire is no far wire.
+  /// The interface of the other relay, for a connection between rooms; nil for all other interfaces.
   package var farEnd: Int?
   /// The correction for asymmetry that the relay at this interface knows.
   package var correction = Micros.zero

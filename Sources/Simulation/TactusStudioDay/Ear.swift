@@ -10,7 +10,7 @@ public enum Promise: String, Sendable, CaseIterable {
   case order = "Start, Stop and positions as a sequencer may get them"
 }
 
-/// The first broken promises of a day.
+/// The first broken promises of a day, with the times at which they broke.
 struct Complaints {
   private static let limit = 20
   private(set) var all: [(promise: Promise, at: Double, text: String)] = []
@@ -39,8 +39,9 @@ struct Ear {
   /// The largest allowed error, in microseconds, which is inaudible. JACK's own filter is off by more than a
   /// tenth of it.
   static let tolerance = 500.0
-  /// If the session moves at once by more than this, it is not clear which beat is next. HostSync counts
-  /// again from half a beat or 20 ms on; the ear must not know HostSync's limits that exactly.
+  /// If the session moves at once by more than this, it is not clear which beat is next. HostSync counts anew
+  /// after a move of half a beat or 20 ms; these lower limits keep the ear independent of HostSync's exact
+  /// limits.
   static let leap = (beats: 0.25, micros: 10_000.0)
   /// The longest silence that is no fault, in beats.
   static let longestSilence = 2.5
@@ -103,7 +104,7 @@ struct Ear {
 
   private mutating func noteGap(from before: Double, to start: Double, _ beats: SessionBeats) {
     guard start - before > 100 else { return }
-    // Add a margin of a millisecond, because the session may be corrected at the same time.
+    // A margin of a millisecond is added, because the session may be corrected at the same time.
     let numbers = [beats, self.beats].flatMap { grid in
       [before - 1000, start + 1000].map { grid.beat(at: $0) * perBeat }
     }
@@ -126,7 +127,7 @@ struct Ear {
     let isLeap =
       abs(moved) >= Self.leap.beats
       || (beats.beatMicros == self.beats.beatMicros && micros >= Self.leap.micros)
-    // An event of the skipped time must also come half the usual time after the event before it.
+    // An event of the skipped time must also come at least half the usual time after the event before it.
     let wait = max(0, lastHeard + beats.beatMicros / perBeat / 2 - start)
     if isLeap { excuseJump(beats) } else { fallBehind(by: micros + wait, beats) }
   }
@@ -171,7 +172,7 @@ struct Ear {
     heard += 1
     silence = 0
     defer { (lastHeard, wasInDoubt) = (time, isTimeInDoubt) }
-    // If the output is still catching up, do not begin to count with this event.
+    // While the output is still catching up, do not begin to count with this event.
     if time < jumpUntil || next == nil && time <= lag.until {
       excused.jumped += 1
       if time - lastHeard < closest * jumpPeriod / perBeat, !isTimeInDoubt, !wasInDoubt {

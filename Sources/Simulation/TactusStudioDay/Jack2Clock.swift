@@ -54,8 +54,8 @@ public struct Jack2Clock {
     due = nextDue
     let nominal = Double(frames) * 1e6 / sampleRate
     let wake = (due + lateness + stall).rounded(.down)
-    // The delay-locked loop, 1/8 Hz: the predicted wake-up becomes the present one, and the error corrects
-    // the next.
+    // The delay-locked loop, at 1/8 Hz: the wake-up that was predicted for this cycle becomes its time, and
+    // the error of the prediction corrects the next prediction.
     let omega = 2 * Double.pi / 8 * nominal / 1e6
     if isFirst {
       length = nominal

@@ -5,7 +5,8 @@ import LinkWorld
 import TactusChoices
 import TactusSync
 
-/// A fault that we make on purpose between `HostSync` and the ears, to test that an ear finds it.
+/// A fault that we make on purpose between `HostSync` and the ears (the judges of its output), to test that
+/// an ear finds it.
 public enum Plant: String, Sendable, CaseIterable {
   case clickSkipped = "click-skipped"
   case clickDoubled = "click-doubled"
@@ -20,7 +21,7 @@ public enum LaunchStage: Sendable { case waiting, released }
 /// A JACK server on the machine of one peer, with `HostSync` in it. The driver's wake-ups are events of the
 /// world, and are as late as on a busy machine. Occasionally the client loses cycles, or the driver stalls.
 ///
-/// More than 20 properties: the driver, the client, the ears and the troubles of one machine.
+/// This type has more than 20 properties: the driver, the client, the ears and the troubles of one machine.
 final class Player {
   /// `cyclesPerLoss`: the average number of cycles between two losses of a few cycles. `cyclesPerStall`: the
   /// same between two stalls of the driver.

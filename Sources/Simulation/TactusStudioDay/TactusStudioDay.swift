@@ -134,7 +134,7 @@ public struct Day {
     return act
   }
 
-  /// `progress` is called now and then with the simulated time and the present stage.
+  /// Runs the day. `progress` is called now and then with the simulated time and the present stage.
   public func run(progress: (Micros, String) -> Void = { _, _ in }) -> Outcome {
     var simulation = Simulation(acts[0])
     let player = Player(plan, peer: 0)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Link
 
-/// Tests the decision when to close a gateway whose address is missing. Nothing but values and the time is
-/// needed.
+/// Tests the decision when to close a gateway whose address is missing. These tests need only values, no
+/// sockets.
 struct AbsenceTests {
   let radio = LocalAddress(address: .v4(0x0a32_0001), interface: 3)
   let wire = LocalAddress(address: .v4(0xc0a8_0702), interface: 2)
@@ -43,7 +43,7 @@ struct AbsenceTests {
     #expect(absences.nextEnd == nil)
   }
 
-  @Test func `each absence counts from its own start`() {
+  @Test func `each absence of an address counts from its own start`() {
     var absences = Absences()
     let open = [loopback, radio]
     for round in 0..<20 {

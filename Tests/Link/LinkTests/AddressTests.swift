@@ -13,7 +13,7 @@ struct AddressTests {
     network = try PrivateNetwork()
   }
 
-  @Test func `a new address is used and a lost one dropped without a restart`() throws {
+  @Test func `without a restart a new address is used and a lost address dropped`() throws {
     let link = try network.link(tempo: 120)
     link.isEnabled = true
     #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })

@@ -44,7 +44,7 @@ struct BlipTests {
   }
 
   @Test(arguments: Event.allCases)
-  func `a short network event changes no session and loses no tempo`(event: Event) throws {
+  func `a short network fault changes no session and loses no tempo`(event: Event) throws {
     let far = try other.link(tempo: 100), link = try home.link(tempo: 120)
     link.isStartStopSyncEnabled = true
     far.isStartStopSyncEnabled = true

@@ -51,7 +51,7 @@ struct BurstTests {
     #expect(last >= Micros(29_000), "\(waits)")
   }
 
-  @Test func `an impossible timestamp counts as no wait`() {
+  @Test func `a datagram with an impossible arrival time counts as read at once`() {
     #expect(HostClock.since(nil) == .zero)
     for seconds in [Int.min, -1, 0, Int.max / 2, Int.max] {
       #expect(HostClock.since(timespec(tv_sec: seconds, tv_nsec: 0)) == .zero)

@@ -28,16 +28,16 @@ struct CommitLookTests {
   }
 
   @Test
-  func `a running audio thread is checked every 5 ms beside peers`() {
+  func `with peers, commits of a running audio thread are taken every 5 ms`() {
     #expect(looks(hasPeers: true) { _ in .soon } == (200, 5_000))
     #expect(looks(hasPeers: false, doors: 2) { _ in .soon } == (50, 20_000))
   }
 
-  @Test func `an audio thread that is not running is checked ten times a second`() {
+  @Test func `an idle audio thread is checked for commits ten times a second`() {
     #expect(looks(hasPeers: true) { _ in .late } == (10, 100_000))
   }
 
-  @Test func `Link does not wake if no audio thread can commit`() {
+  @Test func `Link's thread does not wake if no audio thread can commit`() {
     #expect(looks(hasPeers: true, doors: 3) { _ in .never } == (0, 0))
     #expect(looks(hasPeers: true, doors: 0) { _ in .soon } == (0, 0))
   }

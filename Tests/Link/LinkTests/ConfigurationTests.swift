@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a peer uses only its configured interfaces even if one comes later`() throws {
+  func `a peer uses only its configured interfaces, also if they come later`() throws {
     let (network, neighbour) = (try PrivateNetwork(), try PrivateNetwork())
     let link = try network.perform {
       try Link(configuration: Link.Configuration(interfaces: ["wire0"]))
@@ -47,8 +47,8 @@ import Testing
     try neighbour.ip("link set wire0 up")
     #expect(eventually { link.diagnostics.addresses.first == "10.9.0.1" && link.peerCount == 1 })
     #expect(link.diagnostics.failure == nil)
-    // The peer on loopback does not reach this Link: its loopback is not configured, and a wire does not lead
-    // back to its own machine.
+    // The peer on loopback does not reach this Link: its loopback interface is not configured, and a cable
+    // does not lead back to its own machine.
     #expect(
       !link.diagnostics.addresses.contains("127.0.0.1") && link.diagnostics.peers.map(\.name) == ["10.9.0.2"])
     #expect(eventually { far.peerCount == 2 } && beside.peerCount == 1)

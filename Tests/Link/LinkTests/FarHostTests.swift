@@ -12,7 +12,7 @@ struct FarHostTests {
     ("203.0.113.7", "203.0.113.7", 20_819), ("203.0.113.7:9", "203.0.113.7", 9),
     ("2001:db8::1", "2001:db8::1", 20_819), ("[2001:db8::1]:4711", "2001:db8::1", 4711),
   ])
-  func `a host may be written with or without a port`(text: String, host: String, port: Int) throws {
+  func `the host of a room may be written with or without a port`(text: String, host: String, port: Int) throws {
     let read = try #require(FarHost(text))
     #expect(read.host == host && Int(read.port) == port)
     #expect(FarHost(read.description) == read)
@@ -22,9 +22,9 @@ struct FarHostTests {
     "", ":", "a b", "host:0", "host:65536", "host:x", "[2001:db8::1", "a/b", "--x y", "ho\u{0}st",
     "224.76.78.75", "255.255.255.255:20819", "0.0.0.0", "::", "[ff02::1]:20819",
   ])
-  func `an invalid host is refused`(text: String) { #expect(FarHost(text) == nil) }
+  func `invalid text for the host of a room is refused`(text: String) { #expect(FarHost(text) == nil) }
 
-  @Test func `the offset of a room is written behind its name`() {
+  @Test func `the offset of a room is written after its host name`() {
     func call(_ text: String) -> FarCall? { FarCall(text, offsets: -250...250) }
     let studio = call("studio:4711 offset=-2.5")
     #expect(studio?.host == FarHost("studio:4711") && studio?.correction == Micros(-2500))

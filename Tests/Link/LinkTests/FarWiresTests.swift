@@ -11,9 +11,9 @@ import Testing
 
 @testable import Link
 
-/// Tests both ends of wires between rooms, with real sockets in a private network.
+/// Tests both ends of connections between rooms, with real sockets in a private network.
 struct FarWiresTests {
-  /// One end of a wire, with the only other room as its session sees it.
+  /// One end of a connection, with the only other room as its session sees it.
   private struct End {
     var wires: FarWires
     var far: FarWire?
@@ -60,7 +60,7 @@ struct FarWiresTests {
     var rooms: [FarRoom] { wires.report { _ in nil }.rooms }
   }
 
-  /// Runs both ends until the condition holds; the time it takes does not matter.
+  /// Runs both ends until the condition holds. The time that this takes does not matter.
   private func run(_ one: inout End, _ other: inout End, until isTrue: (End, End) -> Bool) -> Bool {
     for _ in 0..<20_000 {
       one.turn()
@@ -83,7 +83,7 @@ struct FarWiresTests {
       #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: calls).count == 1)
       #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: calls).isEmpty)
       #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(-3500)])
-      // This change is for one room alone: the wire to the other room does not change.
+      // This change is for one room alone: the connection to the other room does not change.
       #expect(
         here.wires.set(correction: Micros(500), distance: Beats(4), calls: [calls[0], .zero]).isEmpty)
       #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(500)])
@@ -93,7 +93,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `an unanswered room is marked if a room at its address called us`() throws {
+  func `a room that does not answer is marked if its address has called us`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:9", "127.0.0.2:9")
       // This room calls us, as if it were behind a router that blocks our calls.
@@ -107,7 +107,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `two rooms that call each other have one wire with both settings`() throws {
+  func `two rooms that call each other share a connection and its settings`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:20822 offset=3")
       // The other end calls first, and counts as an unknown caller until our own call is answered.
@@ -124,7 +124,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a program that calls itself by any address reports it`() throws {
+  func `a program that calls itself by any address reports this`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:20821", "[::1]:20821", "localhost:20821")
       var nobody = End(20_822)
@@ -134,7 +134,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"), arguments: [false, true])
-  func `with a chosen address rooms can call through its interface only`(isIPv6: Bool) throws {
+  func `with a chosen address rooms can call only through its interface`(isIPv6: Bool) throws {
     let (home, vpn, venue) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("vpn0", to: vpn, "vpn0")
     try home.cable("wifi0", to: venue, "wifi0")

@@ -37,7 +37,7 @@ struct FirstStepsTests {
   // end audio
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `the program of the article works as described`() throws {
+  func `the program of the article FirstSteps works as described`() throws {
     let network = try PrivateNetwork()
     let link = try network.link(tempo: 120)
     try follow(link)
@@ -85,7 +85,7 @@ struct FirstStepsTests {
     // end leave
   }
 
-  @Test func `the code of the article is compiled here`() throws {
+  @Test func `all code of the article FirstSteps is compiled in this test`() throws {
     let article = try Article(
       "Sources/Link/Link/Link.docc/FirstSteps.md", compiledIn: #filePath,
       leavingOut: ["link.isEnabled = true"])

@@ -83,9 +83,9 @@ import Testing
     }
   }
 
-  @Test func `the table's names of LinkKit 2 to 4 are all tried`() async throws {
+  @Test func `the names of LinkKit 2 to 4 in docs/linkkit.md are all tried`() async throws {
     let found = try await ChildProcess.run(["grep", "-oh", "ABL[A-Za-z0-9]*", Lab.top + "/docs/linkkit.md"])
-    // The page says that the compiler does not know those of earlier versions.
+    // The page says that the compiler does not know the names of earlier versions.
     let others: Set<Substring> = ["ABLLink", "ABLLinkProposeTempo", "ABLSync"]
     let names = Set(found.output.split(separator: "\n")).subtracting(others)
     #expect(names.count > 50)

@@ -148,7 +148,7 @@ struct LonelyTests {
     #expect(eventually { heard.all == [101] })
   }
 
-  @Test func `no callback comes after the end`() {
+  @Test func `no callback comes after the release of its Link`() {
     let heard = Log<Double>()
     for tempo in 0..<50 {
       let link = Link(tempo: 100)
@@ -177,7 +177,7 @@ struct LonelyTests {
     #expect(refused > 0)
   }
 
-  @Test func `of too many events the newest of each kind is delivered`() {
+  @Test func `of too many waiting events the newest of each kind is delivered`() {
     var engine = Engine(
       Link.Configuration(tempo: 100), seed: 1, far: nil, at: Micros(1_000_000), status: LinkStatus())
     for turn in 0..<5_000 {
@@ -243,7 +243,7 @@ struct LonelyTests {
     #expect((100..<150).contains(link.captureAppState().tempo))
   }
 
-  @Test func `both threads decide and see where the song is`() {
+  @Test func `the app's and the audio thread both set and see the song line`() {
     let link = Link(tempo: 120)
     var audio = link.takeAudio()!
     func decide(_ state: inout SessionState, _ beat: Double) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Link
 
-/// Tests which senders Link accepts and which addresses it uses. Nothing but values is needed.
+/// Tests which senders Link accepts and which addresses it uses. These tests need only values, no sockets.
 struct NeighbourhoodTests {
   func v4(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32) -> Address {
     .v4(a << 24 | b << 16 | c << 8 | d)
@@ -60,7 +60,7 @@ struct NeighbourhoodTests {
     #expect(home.contains(linkLocal(9, through: 2), through: 2))
   }
 
-  @Test func `through an unknown interface no address is a neighbour`() {
+  @Test func `no sender behind an unknown interface is a neighbour`() {
     let home = Neighbourhood([loopback, interface(2, v4(192, 168, 7, 10), linkLocal(1))])
     for source in [
       v4(192, 168, 7, 20), v4(10, 50, 0, 66), v4(169, 254, 3, 4), linkLocal(9, through: 3), v4(127, 0, 0, 1),
@@ -97,7 +97,7 @@ struct NeighbourhoodTests {
     #expect(used.count == 32 && used.last?.address == v4(192, 168, 7, 10))
   }
 
-  @Test func `interfaces without multicast come last and IPv6 needs IPv4`() {
+  @Test func `interfaces without multicast come last; IPv6 is used only beside IPv4`() {
     var tunnel = interface(2, v4(10, 0, 0, 1))
     tunnel.hasMulticast = false
     let lone = interface(3, linkLocal(1), .v6(high: 0x2001_0db8 << 32, low: 1, scope: 0))

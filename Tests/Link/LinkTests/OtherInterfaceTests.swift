@@ -6,8 +6,8 @@ import Testing
 
 @testable import Link
 
-/// A machine on two networks, of which Link uses one. Linux accepts packets for that network's address from
-/// the other network, too.
+/// A machine on two networks, of which Link uses one. Linux accepts packets for the used network's address
+/// from the other network, too.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct OtherInterfaceTests {
   static let stage: Address = .v4(0xc0a8_0702)

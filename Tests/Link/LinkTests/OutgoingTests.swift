@@ -50,7 +50,7 @@ struct OutgoingTests {
       var workers: [Worker] = []
       // The lock for sending is held, as if another datagram were being sent for a long time.
       link.network.sending.withLock { _ in
-        // This pause is longer than the spacing after the previous state.
+        // This pause is longer than the least time between two states.
         pause(milliseconds: 100)
         _ = heard(by: listener)
         workers.append(Worker { link.updateAppState { $0.setTempo(125, at: Link.clock()) } })

@@ -98,7 +98,7 @@ struct PeerTests {
     #expect(abs(seenLater - 77) < 0.001)
   }
 
-  @Test func `disabling says goodbye at once and reaches both callbacks`() throws {
+  @Test func `disabling Link says goodbye at once and reaches both callbacks`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 150)
     let connections = Log<Bool>(), farConnections = Log<Bool>(), peers = Log<Int>()
@@ -110,7 +110,7 @@ struct PeerTests {
     first.isEnabled = false
     let asked = Link.clock()
     #expect(eventually { second.peerCount == 0 })
-    // This is long before a silent peer expires, which takes five seconds.
+    // The goodbye has come long before a silent peer expires, which takes five seconds.
     #expect(Link.clock() - asked < Micros(2_000_000))
     #expect(eventually { !first.isConnected && first.peerCount == 0 })
     #expect(eventually { connections.all == [true, false] && farConnections.all == [true, false] })
@@ -126,7 +126,7 @@ struct PeerTests {
     // This pause is longer than the period of Alives, because a peer that never announced itself in the
     // session is ignored when it leaves (facts: link 7.6).
     pause(milliseconds: 300)
-    // After this change, the spacing forbids to send the next state at once.
+    // After this change, the least time between two states forbids to send the next state at once.
     first.updateAppState { $0.setTempo(90, at: Link.clock()) }
     var state = audio.captureAudioState()
     state.setTempo(133, at: Link.clock())
@@ -163,7 +163,7 @@ struct PeerTests {
     #expect(Link.clock() - gone < Micros(2_000_000))
   }
 
-  @Test func `enabling and disabling twenty times leaves the machine as it was`() throws {
+  @Test func `enabling and disabling Link 20 times leaves the machine as it was`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     second.isEnabled = true

@@ -21,7 +21,7 @@ struct ScarcityTests {
     return try #require(FlatJSON.object(answer), "\(answer)")
   }
 
-  @Test func `without descriptors Link works alone until there are some`() throws {
+  @Test func `without free descriptors Link works alone until some are free`() throws {
     let network = try PrivateNetwork()
     let other = try network.link(tempo: 120)
     other.isEnabled = true
@@ -36,7 +36,7 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
-  /// These descriptors are enough to start, but not for a socket of each kind.
+  /// So few descriptors are enough to start, but not for a socket of each kind.
   @Test(arguments: [6, 8]) func `with too few descriptors Link says that it is not on the network`(
     descriptors: Int
   ) throws {
@@ -44,7 +44,7 @@ struct ScarcityTests {
     try tellsOfItsLoneliness(poor)
   }
 
-  /// These descriptors are enough for the loopback gateway, but not for the gateway to other machines.
+  /// So few descriptors are enough for the loopback gateway, but not for the gateway to other machines.
   @Test(arguments: [10, 11]) func `with only a loopback gateway Link says it is not on the network`(
     descriptors: Int
   )
@@ -77,7 +77,7 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
-  @Test func `without a thread Link works alone`() throws {
+  @Test func `if no thread can be started Link works alone`() throws {
     // No thread can have a stack of 200 terabytes.
     let poor = try begin("--stack=200000000000000", in: try PrivateNetwork())
     #expect(try ask(poor, "enable on")["ok"] == .boolean(true))

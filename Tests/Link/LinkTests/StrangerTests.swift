@@ -66,7 +66,7 @@ struct StrangerTests {
       // This datagram comes from a neighbour, but to our own address at the port where only datagrams to the
       // group are accepted.
       near.send(known, to: Endpoint(Self.here, port: Endpoint.discoveryPort))
-      // A malformed datagram, which is received after all those before.
+      // A malformed datagram, which is received after all the datagrams before it.
       near.send(ping, to: Endpoint.discoveryGroupV4)
       #expect(eventually { link.diagnostics.counters.malformed == 1 })
       #expect(far.heard == 0 && near.heard == 0)
@@ -114,7 +114,7 @@ struct StrangerTests {
   }
 
   @Test(arguments: [false, true])
-  func `after thousands of forgeries in two seconds a new tempo holds`(isIPv6: Bool) throws {
+  func `after thousands of forged datagrams in 2 s a new tempo holds`(isIPv6: Bool) throws {
     let seed = UInt64.random(in: 1...999_999)
     let link = try home.link(tempo: 120), friend = try home.link(tempo: 120)
     #expect(connected(link, friend))

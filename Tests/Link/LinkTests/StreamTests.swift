@@ -47,7 +47,7 @@ import Testing
       }
       task.cancel()
       #expect(await task.value)
-      // These are a thousand streams that no task reads.
+      // A thousand streams are made that no task reads.
       for _ in 0..<1_000 { _ = link.updates() }
       let kept = (0..<1_000).map { _ in link.updates() }
       link.update { state, now in state.setTempo(101, at: now) }

@@ -5,7 +5,7 @@ import Testing
 
 /// Link's clock as a clock of Swift, and Link's values as text.
 @Suite struct TimeTests {
-  @Test(.timeLimit(.minutes(1))) func `a task sleeps until a beat`() async throws {
+  @Test(.timeLimit(.minutes(1))) func `a task can sleep until the time of a beat`() async throws {
     let link = Link(tempo: 300)
     let state = link.capture()
     let next = state.beat(at: .now, quantum: 4).rounded(.down) + 1
@@ -33,7 +33,7 @@ import Testing
     #expect(Link.Clock().minimumResolution == .microseconds(1))
   }
 
-  @Test func `sums beyond the ends of the clock stay at its ends`() {
+  @Test func `sums of times beyond the ends of the clock stay at its ends`() {
     let (start, first, last) = (
       Link.Instant(microseconds: 1), Link.Instant(microseconds: .min), Link.Instant(microseconds: .max)
     )

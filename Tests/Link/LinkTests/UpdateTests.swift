@@ -9,7 +9,7 @@ import Testing
 @Suite struct UpdateTests {
   struct Mishap: Error, Equatable {}
 
-  @Test func `an update has the time and returns the result of its closure`() {
+  @Test func `an update of a Link gets the time and returns its closure's result`() {
     let link = Link(tempo: 100)
     let before = Link.now
     let (tempo, then) = link.update { state, now in
@@ -19,7 +19,7 @@ import Testing
     #expect(tempo == 140 && link.tempo == 140 && before <= then && then <= Link.now)
   }
 
-  @Test func `an update that throws commits nothing`() {
+  @Test func `an update of a Link that throws commits nothing`() {
     let link = Link(tempo: 100)
     #expect(throws: Mishap()) {
       try link.update { state, now throws(Mishap) in
@@ -30,7 +30,7 @@ import Testing
     #expect(link.tempo == 100)
   }
 
-  @Test func `a call of the same Link within an update ends with a message`() async {
+  @Test func `calling a Link within its own update ends the program with a message`() async {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {

@@ -4,10 +4,10 @@ import Link
 import LinkAudioPath
 import LinkBeatMath
 
-/// `link-peer`: the library `Link` as a program without sound, driven by the lines
-/// of `tools/lib/workshop/peers/lines.py`, so that it can replace a reference peer
-/// in any experiment. It reads commands from standard input and answers each with
-/// a line of flat JSON; at the end of input it ends with a goodbye.
+/// `link-peer`: the library `Link` as a program without sound, driven by the lines of
+/// `tools/lib/workshop/peers/lines.py`, so that it can replace a peer of Ableton's library in any experiment.
+/// It reads commands from standard input and answers each with a line of flat JSON; at the end of input it
+/// ends with a goodbye.
 @main struct LinkPeer {
   static func main() {
     var peer = Driver(link: Link(tempo: 120))

@@ -4,8 +4,9 @@ import LinkAudioPath
 import LinkBeatMath
 import TactusJACK
 
-/// Channels of Link Audio without a network. Audio from one lane enters another lane late, out of order,
-/// twice or never, at random. Lanes come and go while the audio thread uses them.
+/// Channels of Link Audio without a network. A lane is the memory through which a channel passes between two
+/// threads. Audio from one lane enters another lane late, out of order, twice or never, at random. Lanes come
+/// and go while the audio thread uses them.
 struct Wires {
   private var sent: [SendLane] = []
   private var received: [ReceiveLane] = []

@@ -15,9 +15,9 @@ public struct CapturedDatagram: Sendable {
   public let bytes: [UInt8]
 
   /// The datagrams of a recording in Tests/Support/captures, in order. "linkhut" was recorded from LinkHut
-  /// 3.0.6 and the reference library on loopback. The others were recorded from two peers of the reference
-  /// library (4.0) with Link Audio. In one, two channels are subscribed, left, subscribed again, and change
-  /// their tempo; in another, sixty channels come and go.
+  /// 3.0.6 and Ableton's library on loopback. The others were recorded from two peers of Ableton's library
+  /// (4.0) with Link Audio. In one, two channels are subscribed, left, subscribed again, and change their
+  /// tempo; in another, sixty channels come and go.
   public static func recorded(as name: String) -> [CapturedDatagram] {
     let path = Lab.top + "/Tests/Support/captures/\(name).pcap"
     return datagrams(in: contents(of: path))

@@ -98,8 +98,8 @@ public final class ChildProcess: @unchecked Sendable {
     return (await child.status(), output, child.saidOnErrors)
   }
 
-  /// Runs a program until it ends, and blocks. Only for a thread of the caller's own, since all tests share a
-  /// few.
+  /// Runs a program until it ends, and blocks. Call this only on a thread of your own, because all tests
+  /// share a few threads.
   public static func run(
     _ command: [String], environment: [String: String] = [:], within limit: Duration = .seconds(60)
   ) throws -> Finished {
@@ -153,8 +153,8 @@ public final class ChildProcess: @unchecked Sendable {
     throw Failure.ended(status: await status(), errors: saidOnErrors)
   }
 
-  /// The next line of standard output. Blocks: only for a thread of the caller's own, since all tests share a
-  /// few.
+  /// The next line of standard output. Blocks: call this only on a thread of your own, because all tests
+  /// share a few threads.
   public func line(within limit: Duration = .seconds(30)) throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
@@ -215,8 +215,8 @@ public final class ChildProcess: @unchecked Sendable {
     return ended ?? -1
   }
 
-  /// Waits until the program ends, and blocks. Call it only on a thread of the caller's own, or if the
-  /// program is about to end.
+  /// Waits until the program ends, and blocks. Call this only on a thread of your own, or if the program is
+  /// about to end.
   @discardableResult
   public func status() -> Int32 {
     _ = hasEnded(0)

@@ -11,7 +11,7 @@ public enum FlatJSON: Equatable, Sendable {
     if case .number(let value) = self { value } else { nil }
   }
 
-  /// The fields of the JSON object in a line of text; nil: the line is anything else.
+  /// The fields of the JSON object in a line of text; nil if the line is not such an object.
   public static func object(_ line: String) -> [String: FlatJSON]? {
     var rest = Substring(line)
     var fields: [String: FlatJSON] = [:]

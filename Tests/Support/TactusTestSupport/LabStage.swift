@@ -26,15 +26,16 @@ extension Lab {
   /// program.
   public static let hasPipeWire = getenv("WITHOUT_PIPEWIRE") == nil
 
-  /// Whether this process is inside a lab, so that it may open sockets and JACK clients.
+  /// Whether this process is inside a lab (private networks made by `tools/lab`), so that it may open sockets
+  /// and JACK clients.
   public static var isHere: Bool {
     guard let directory = getenv("LAB_DIR") else { return false }
     return access(String(cString: directory) + "/host-1", R_OK) == 0
   }
 }
 
-/// A lab for programs on its hosts, which exists as long as this object. A pipe from the test process keeps
-/// the lab up, so the lab ends with the test process in any case.
+/// A lab (private networks made by `tools/lab`) for programs on its hosts. It exists as long as this object.
+/// A pipe from the test process keeps the lab up, so the lab ends with the test process in any case.
 public final class LabStage: Sendable {
   private let holder: ChildProcess
   /// A program that does the same as `tools/lab at` without starting Python, which would be slow:
@@ -83,8 +84,8 @@ public final class LabStage: Sendable {
     return found
   }
 
-  /// Sets the conditions of the wire, for example `wire("loss=10%", "delay=5ms")` or `wire("cut", "2")`.
-  /// Without words, returns the wire's state as JSON.
+  /// Sets the conditions of the lab's network, for example `wire("loss=10%", "delay=5ms")` or `wire("cut",
+  /// "2")`. Without words, returns the present conditions as JSON.
   @discardableResult
   public func wire(_ words: String...) async throws -> String {
     let done = try await ChildProcess.run(command([Lab.tool, "wire"] + words))

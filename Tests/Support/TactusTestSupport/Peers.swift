@@ -9,7 +9,7 @@ public final class LabPeer: Sendable {
     /// Debian's version of Ableton's LinkHut (Link 3.0.6), driven by its keys
     /// and read from its status line; needs a JACK server.
     case linkhut
-    /// The newest reference library on PyPI.
+    /// The newest version of Ableton's library on PyPI.
     case reference
     /// aalink, Link for live coding in Python (`peers/aalink.py`): newer Link code than Debian's.
     case aalink
@@ -89,8 +89,8 @@ public final class LabPeer: Sendable {
   }
 
   /// The age at which a session is certainly older than any that begins later. Of two sessions that began
-  /// within half a second, the one with the smaller id wins; and the reference begins its session up to half
-  /// a second after it says that it is enabled (facts: link 7.4, 9.3).
+  /// within half a second, the one with the smaller id wins; and Ableton's library begins its session up to
+  /// half a second after it says that it is enabled (facts: link 7.4, 9.3).
   public static let ageThatCounts = Duration.milliseconds(1200)
 
   /// Starts a session that is older than any session that begins later.

@@ -83,7 +83,7 @@ private final class Box<Value: Sendable>: Sendable {
   let value = Mutex<Result<Value, any Error>?>(nil)
 }
 
-// The module Glibc does not export these two.
+// The module Glibc does not export `unshare` and `setns`.
 @_silgen_name("unshare") private func unshare(_ flags: Int32) -> Int32
 @_silgen_name("setns") private func setns(_ descriptor: Int32, _ kind: Int32) -> Int32
 private let newNetwork: Int32 = 0x4000_0000  // CLONE_NEWNET

@@ -14,7 +14,7 @@ public final class ProcessorWaits: Sendable {
   private let looks = Mutex<[Look]>([])
   private let watch: Mutex<Task<Void, Never>?> = Mutex(nil)
 
-  /// nil: neither the program nor its children have a thread with this name.
+  /// Returns nil if neither the program nor its children have a thread with this name.
   public init?(of process: pid_t, thread name: String) {
     guard let path = Self.thread(name, of: "\(process)").map({ $0 + "/schedstat" }) else { return nil }
     watch.withLock {
@@ -33,8 +33,8 @@ public final class ProcessorWaits: Sendable {
 
   deinit { watch.withLock { $0?.cancel() } }
 
-  /// The microseconds of waiting between two times, as an upper limit: the counts were read a little
-  /// outside these times. nil: no counts were read around them.
+  /// The microseconds of waiting between two times, as an upper limit: the counts were read a little outside
+  /// these times. Returns nil if no counts were read around these times.
   public func waited(from begin: Double, to end: Double) -> Double? {
     looks.withLock { looks in
       guard let before = looks.last(where: { $0.ended <= begin }),

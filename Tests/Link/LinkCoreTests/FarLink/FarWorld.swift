@@ -4,8 +4,8 @@ import LinkAddresses
 import LinkBeatMath
 import LinkSodium
 
-/// Switchboards on a simulated network that delays and loses datagrams, can be cut, and records all datagrams
-/// for replays.
+/// The connections of several programs (`Switchboard`) on a simulated network that delays and loses
+/// datagrams, can be cut, and records all datagrams for replays.
 struct FarWorld {
   struct Side {
     var board: Switchboard
@@ -34,7 +34,7 @@ struct FarWorld {
   var jitter: Int64 = 0
   var loss = 0.0
   var isCut = false
-  /// Endpoints that are disconnected.
+  /// Endpoints that the network does not reach.
   var off: Set<Endpoint> = []
   var dice: SeededDice
   private(set) var flights: [Flight] = []

@@ -60,7 +60,7 @@ struct HostileCallerTests {
     #expect(world.isProven(0))
   }
 
-  @Test func `replayed hellos of an earlier run get few answers and open no line`() {
+  @Test func `replayed calls of an earlier run get few answers and no connection`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -87,11 +87,11 @@ struct HostileCallerTests {
     #expect(answers.allSatisfy { $0.bytes.count < hellos[0].count })
     #expect(Double(answers.count) <= 64 * 2 * (seconds + 1))
     #expect(world.sides[1].board.candidates.count <= FarLimits.candidates)
-    // An honest caller gets a line in spite of these hellos.
+    // An honest caller is connected in spite of these hellos.
     #expect(world.sides[1].board.views.count == 1 && world.isProven(0))
   }
 
-  @Test func `our own datagrams that come back do not open a line`() {
+  @Test func `datagrams of our own that come back open no connection`() {
     var world = FarWorld()
     world.add(accepts: true)
     let mirror = FarWorld.place(40)
@@ -103,7 +103,7 @@ struct HostileCallerTests {
     #expect(world.sides[0].opened.isEmpty && world.sides[0].board.counters.handshakes == 0)
     #expect(world.sides[0].sent.allSatisfy { $0.bytes[0] == 1 })
     #expect(world.sides[0].board.counters.reflected > 0)
-    // On a proven line, too, our own datagrams that come back change nothing.
+    // On an open connection, too, our own datagrams that come back change nothing.
     world = FarWorld.pair()
     for word in 0..<20 { world.send("\(word)", from: word % 2) }
     for side in 0..<2 {
@@ -113,13 +113,13 @@ struct HostileCallerTests {
     }
   }
 
-  @Test func `a datagram that is changed or cut or extended is refused`() {
+  @Test func `a datagram that was changed, shortened or extended is refused`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
     world.call(0, 1)
     var kinds: Set<UInt8> = []
-    // This forges each kind of datagram just before the true datagram comes.
+    // The attacker forges each kind of datagram just before the true datagram comes.
     world.run(for: Micros(1_500_000)) { world in
       for flight in world.flights where kinds.insert(flight.bytes[0]).inserted {
         let side = world.sides.firstIndex { $0.address == flight.to }!
@@ -143,7 +143,7 @@ struct HostileCallerTests {
     #expect(world.isProven(0) && world.isProven(1))
   }
 
-  @Test func `a caller connects during a flood of hellos, which costs little`() {
+  @Test func `a caller connects during a flood of calls, few of which are decrypted`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -167,7 +167,7 @@ struct HostileCallerTests {
     #expect(world.sides[1].sent.allSatisfy { $0.to == world.sides[0].address })
   }
 
-  @Test func `a known room connects with its first call during a flood`() {
+  @Test func `during a flood of calls a known room connects at its first call`() {
     for seed in 1...5 as ClosedRange<UInt64> {
       // The room is known because it called us before, or because we call it.
       for isCalled in [false, true] {
@@ -207,7 +207,7 @@ struct HostileCallerTests {
     }
   }
 
-  @Test func `a flood from one address does not keep other callers out`() {
+  @Test func `a flood of calls from one address does not keep other callers out`() {
     var world = FarWorld()
     world.add(accepts: true)
     for number in 0..<60_000 {
@@ -225,7 +225,7 @@ struct HostileCallerTests {
     #expect(rooms >= 6)
   }
 
-  @Test func `an attacker's faster copies redirect us only while they come`() {
+  @Test func `copied datagrams from an attacker redirect us only while they come`() {
     var world = FarWorld.pair()
     for word in 0..<50 {
       world.send("\(word)", from: 0)
@@ -244,7 +244,7 @@ struct HostileCallerTests {
     #expect(world.heard(by: 0).last == "for you")
   }
 
-  @Test func `a forged address gets at most one datagram`() {
+  @Test func `a forged source address is sent at most one datagram`() {
     var world = FarWorld.pair()
     world.send("moved", from: 0)
     let copy = world.flights.last!
@@ -288,7 +288,7 @@ struct HostileCallerTests {
   }
 
   @Test(arguments: campaign(0..<8))
-  func `random datagrams in any order break no line and fill no table`(
+  func `random datagrams in any order break no connection and fill no table`(
     seed: Int
   ) {
     var world = FarWorld.pair(seed: UInt64(seed) + 1)
@@ -323,7 +323,7 @@ struct HostileCallerTests {
     }
   }
 
-  @Test func `keys differ between runs and between directions`() {
+  @Test func `encryption keys differ between runs and between directions`() {
     var texts: Set<[UInt8]> = []
     for seed in 1...20 {
       var world = FarWorld.pair(seed: UInt64(seed))

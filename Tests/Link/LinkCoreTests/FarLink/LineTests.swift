@@ -8,7 +8,7 @@ import Testing
 
 /// Two rooms and the network between them, without an attacker.
 struct LineTests {
-  @Test func `two rooms with one key are connected after 2.5 round trips`() {
+  @Test func `two rooms with the same key are connected after 2.5 round trips`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -37,7 +37,7 @@ struct LineTests {
     #expect(world.sides[0].board.views[0].state == .waiting)
   }
 
-  @Test func `a side that does not accept calls answers none`() {
+  @Test func `a program that does not accept calls answers no call`() {
     var world = FarWorld()
     world.add()
     world.add()
@@ -46,7 +46,7 @@ struct LineTests {
     #expect(world.sides[1].sent.isEmpty && world.sides[1].board.counters.unasked > 5)
   }
 
-  @Test(arguments: 1...20) func `two sides connect although every third datagram is lost`(seed: Int) {
+  @Test(arguments: 1...20) func `two programs connect although every third datagram is lost`(seed: Int) {
     var world = FarWorld(seed: UInt64(seed))
     (world.loss, world.jitter) = (0.33, 40_000)
     world.add()
@@ -75,7 +75,7 @@ struct LineTests {
     #expect(world.heard(by: 0).last == "and I am here" && !world.sides[0].isCallerHeard)
   }
 
-  @Test func `an idle line is kept open in routers and stays proven`() {
+  @Test func `an idle connection sends often enough to stay open in routers`() {
     var world = FarWorld.pair()
     let start = world.recording.count
     world.run(for: Micros(600_000_000))
@@ -89,7 +89,7 @@ struct LineTests {
     }
   }
 
-  @Test func `a cut is reported and heals on the same line`() {
+  @Test func `a network cut is reported, and then the same connection goes on`() {
     var world = FarWorld.pair()
     world.isCut = true
     world.run(for: Micros(30_000_000))
@@ -146,7 +146,7 @@ struct LineTests {
     #expect(world.sides[1].board.views.isEmpty && world.sides[1].closed.count == 2)
   }
 
-  @Test func `a room with a new address is followed from its first datagram`() {
+  @Test func `a room whose address changes is followed from its first datagram`() {
     var world = FarWorld.pair()
     for (moving, staying) in [(0, 1), (1, 0), (0, 1)] {
       world.sides[moving].address.port += 1
@@ -176,7 +176,7 @@ struct LineTests {
     #expect(world.sides[0].opened.count == 1)
   }
 
-  @Test func `keys are renewed without losing a datagram`() {
+  @Test func `encryption keys are renewed without losing a datagram`() {
     var world = FarWorld.pair()
     world.jitter = 30_000
     var said = 0
@@ -195,7 +195,7 @@ struct LineTests {
     }
   }
 
-  @Test func `a ninth calling room waits until one of eight lines is free`() {
+  @Test func `a ninth calling room waits until one of eight connections is free`() {
     var world = FarWorld()
     let hub = world.add(accepts: true)
     for _ in 1...9 {
@@ -217,7 +217,7 @@ struct LineTests {
     #expect(world.sides[hub].closed.count == 1)
   }
 
-  @Test func `a side that accepts calls may also call others`() {
+  @Test func `a program that accepts calls may also call other programs`() {
     var world = FarWorld()
     for _ in 0..<3 { world.add(accepts: true) }
     world.call(0, 1, number: 0)
@@ -228,7 +228,7 @@ struct LineTests {
     #expect(world.sides.indices.allSatisfy { world.isProven($0) && world.isProven($0, line: 1) })
   }
 
-  @Test func `the host clock may be ninety years old`() {
+  @Test func `rooms stay connected although their clocks count ninety years`() {
     var world = FarWorld.pair(at: Micros(3_000_000_000_000_000))
     #expect(world.isProven(0) && world.isProven(1))
     // The machines sleep for some hours, then for another ninety years.
@@ -242,7 +242,7 @@ struct LineTests {
     }
   }
 
-  @Test func `keys are renewed before their datagram numbers run out`() {
+  @Test func `encryption keys are renewed before their datagram numbers run out`() {
     var world = FarWorld.pair()
     let handshakes = world.sides[0].board.counters.handshakes
     world.sides[0].board.lines[0].pretend(sent: FarLimits.renewalNumber - 1)
@@ -264,7 +264,7 @@ struct LineTests {
     #expect(world.heard(by: 1).last == "under new keys")
   }
 
-  @Test func `the report shows the share of lost datagrams`() throws {
+  @Test func `the report on a connection shows the share of lost datagrams`() throws {
     var world = FarWorld.pair()
     world.loss = 0.05
     for _ in 0..<4000 {
@@ -285,7 +285,7 @@ struct LineTests {
     #expect(world.sides[0].board.counters.unsent == 2)
   }
 
-  @Test func `each room learns its own endpoint, and its new one after a move`() {
+  @Test func `each room learns its own endpoint, also when its address changes`() {
     var world = FarWorld.pair()
     world.run(for: Micros(2_000_000))
     for side in 0..<2 { #expect(world.sides[side].board.views[0].seen == world.sides[side].address) }
@@ -308,7 +308,7 @@ struct LineTests {
     }
   }
 
-  @Test func `a datagram sent before new keys is received once`() {
+  @Test func `a datagram sent just before a change of keys is received once`() {
     var world = FarWorld.pair()
     let handshakes = world.sides[1].board.counters.handshakes
     world.run(for: FarLimits.renewal - Micros(2_100_000))
@@ -324,7 +324,7 @@ struct LineTests {
     #expect(world.heard(by: 1) == ["held up"])
   }
 
-  @Test func `secrets of a handshake are dropped once the other side is proven`() {
+  @Test func `the secrets of handshakes are dropped after a handshake succeeds`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -334,7 +334,7 @@ struct LineTests {
     #expect(world.isProven(0) && world.sides[0].board.lines[0].attempts.isEmpty)
   }
 
-  @Test func `the four letters of a key differ from those of other keys`() {
+  @Test func `the four-letter name of a key differs from that of another key`() {
     let names = [FarWorld.key, FarWorld.anotherKey].map { $0.name(by: Sodium.self) }
     #expect(names[0] != names[1] && names.allSatisfy { $0.count == 4 })
     #expect(FarWorld.key.name(by: Sodium.self) == names[0])

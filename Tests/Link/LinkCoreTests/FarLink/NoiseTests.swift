@@ -41,13 +41,13 @@ struct NoiseTests {
     return (here, there)
   }
 
-  @Test func `the handshake has the bytes and hash of the published vector`() throws {
+  @Test func `the handshake has the bytes and hash of the published test vector`() throws {
     let (caller, called) = try NoiseTests.handshake()
     #expect(caller.hash.bytes == NoiseTests.bytes(NoiseVector.handshakeHash))
     #expect(called.hash.bytes == caller.hash.bytes)
   }
 
-  @Test func `sealed datagrams have the bytes of the published vector`() throws {
+  @Test func `sealed datagrams have the bytes of the published test vector`() throws {
     let (caller, called) = try NoiseTests.handshake()
     var sides = [
       Keys(caller, ourIndex: 1, theirIndex: 2, areWeCaller: true, at: .zero),
@@ -66,7 +66,7 @@ struct NoiseTests {
     }
   }
 
-  @Test func `another key or prologue opens neither message`() {
+  @Test func `no handshake message can be opened with another key or prologue`() {
     let prologue = NoiseTests.bytes(NoiseVector.prologue)
     for other in [
       SymmetricState(prologue: prologue, psk: FarWorld.anotherKey, cipher: Sodium.self),
@@ -80,7 +80,7 @@ struct NoiseTests {
     }
   }
 
-  @Test func `an answer opens only for the payload and secret of its hello`() {
+  @Test func `a call's answer opens only with the payload and secret of that call`() {
     let secret = NoiseTests.key(NoiseVector.callerSecret)
     let (another, _) = CallerHandshake.begin(from: NoiseTests.start, secret: secret, payload: [1])
     #expect(another.read(NoiseTests.answer) == nil)
@@ -89,7 +89,7 @@ struct NoiseTests {
     #expect(calling.read(NoiseTests.answer) == nil)
   }
 
-  @Test func `forged answers are opened at a limited rate and keep no room away`() {
+  @Test func `forged answers are decrypted at a limited rate and keep no room out`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)

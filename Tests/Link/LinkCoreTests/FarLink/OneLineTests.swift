@@ -6,8 +6,8 @@ import Testing
 
 @testable import FarLink
 
-/// Programs that call each other, by one name or several, or call themselves: there is one line for each
-/// other program.
+/// Programs that call each other, by one name or several, or call themselves: there is one connection (line)
+/// to each other program.
 struct OneLineTests {
   /// A world in which both sides accept calls and call each other.
   private func mutual(seed: UInt64, apart: Int64 = 0, _ change: (inout FarWorld) -> Void = { _ in })
@@ -35,22 +35,22 @@ struct OneLineTests {
     }
   }
 
-  @Test(arguments: 1...40) func `two sides that call each other have one line`(seed: Int) {
+  @Test(arguments: 1...40) func `two programs that call each other share one connection`(seed: Int) {
     let dice = Int64(seed * 7919 % 40)
     var world = mutual(seed: UInt64(seed), apart: dice * dice * 1000)
     world.run(for: Micros(8_000_000))
     #expect(isOne(&world))
-    // This line carries no more datagrams than a line with one caller: ten from each side in ten idle
-    // seconds.
+    // This connection carries no more datagrams than a connection with one caller: ten datagrams from each
+    // side in ten idle seconds.
     let sent = world.recording.count
     world.run(for: Micros(10_000_000))
     #expect((18...22).contains(world.recording.count - sent))
-    // Each side opens one line, and at most a second one before the sides know each other.
+    // Each side opens one connection, and at most a second connection before the sides know each other.
     #expect(world.sides.allSatisfy { $0.opened.count <= 2 })
   }
 
   @Test(arguments: campaign(1...8))
-  func `a line with calls from both sides survives loss, cuts and new keys`(
+  func `a connection called from both sides survives loss, cuts and new keys`(
     seed: Int
   ) {
     var world = mutual(seed: UInt64(seed), apart: Int64(seed % 5) * 100_000) {
@@ -82,7 +82,7 @@ struct OneLineTests {
   }
 
   @Test(arguments: [0, 1])
-  func `two mutual calls share one line again after a restart or goodbye`(side: Int) {
+  func `after a restart or goodbye, mutual calls share one connection again`(side: Int) {
     var world = mutual(seed: 3)
     world.run(for: Micros(5_000_000))
     #expect(isOne(&world))
@@ -101,7 +101,7 @@ struct OneLineTests {
     #expect(isOne(&world))
   }
 
-  @Test func `if two sides call each other one successful call is enough`() {
+  @Test func `if two programs call each other, one successful call is enough`() {
     var world = FarWorld()
     world.add(accepts: true)
     world.add(accepts: true)
@@ -113,7 +113,7 @@ struct OneLineTests {
     #expect(world.sides[1].board.views.map(\.state.isProven) == [false, true])
   }
 
-  @Test func `two names of one room share a line until the room leaves`() {
+  @Test func `two host names of one room share a connection until the room leaves`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -141,7 +141,7 @@ struct OneLineTests {
     #expect(world.sides[0].board.counters.crowdedOut == 4)
   }
 
-  @Test func `a program that calls itself reports this as long as it does`() {
+  @Test func `a program reports that it calls itself as long as it does so`() {
     var world = FarWorld()
     world.add(accepts: true)
     world.add(accepts: true)

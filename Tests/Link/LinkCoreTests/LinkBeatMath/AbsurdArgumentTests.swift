@@ -45,7 +45,7 @@ struct AbsurdArgumentTests {
     #expect(broken.change(at: Self.now) == nil)
   }
 
-  @Test(arguments: times) func `a time in another century changes nothing`(time: Micros) {
+  @Test(arguments: times) func `an edit at a time that is centuries away changes nothing`(time: Micros) {
     #expect(changesNothing { $0.setTempo(130, at: time) })
     #expect(changesNothing { $0.setPlaying(false, at: time) })
     for quantum in Self.doubles {
@@ -67,7 +67,7 @@ struct AbsurdArgumentTests {
     }
   }
 
-  @Test func `every query gives an answer for absurd arguments`() {
+  @Test func `every query of a session state gives an answer for absurd arguments`() {
     let state = state(isConnected: true)
     for quantum in Self.doubles {
       for time in Self.times + [Self.now] {

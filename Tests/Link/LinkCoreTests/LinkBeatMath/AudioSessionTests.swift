@@ -35,7 +35,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(!later.isPlaying)
 }
 
-@Test func `a tempo change does not hold back the start of a peer`() {
+@Test func `a tempo change of our own does not hold back a peer's start`() {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
@@ -47,7 +47,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(seen.isPlaying)
 }
 
-@Test func `while Link is disabled, a commit is held only until it is shared`() {
+@Test func `with Link off, the audio thread's own change shows until it is shared`() {
   var audio = sessionWithOwnChange(isEnabled: false)
   let stale = sharedState(tempo: 120)
   #expect(audio.capture(stale, workedIn: 0, at: start + Micros(10)).tempo == 50)
@@ -55,7 +55,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
     audio.capture(sharedState(tempo: 70), workedIn: 1, at: start + Micros(20)).tempo == 70)
 }
 
-@Test func `a commit that never gets into the session is seen for a second`() {
+@Test func `a commit that never gets into the session shows for one second`() {
   var audio = sessionWithOwnChange()
   let shared = sharedState(tempo: 120)
   #expect(audio.capture(shared, workedIn: 0, at: start + Micros(1_000_000)).tempo == 50)
@@ -69,7 +69,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(audio.sequence == 0)
 }
 
-@Test func `a second start or stop in one microsecond is not committed`() {
+@Test func `a second start or stop within one microsecond is not committed`() {
   var audio = sessionWithOwnChange()
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
@@ -79,7 +79,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(change?.startStop?.isPlaying == false)
 }
 
-@Test func `the tempo of the audio thread stays in range`() {
+@Test func `the tempo of the audio thread stays within the range of Link`() {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured

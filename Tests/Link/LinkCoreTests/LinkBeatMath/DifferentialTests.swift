@@ -3,7 +3,7 @@ import LinkBeatMath
 import LinkOracle
 import Testing
 
-/// The reference library (Debian's 3.0.6) and our code must give the same bits, in a million random cases for
+/// Ableton's library (Debian's 3.0.6) and our code must give the same bits, in a million random cases for
 /// each function.
 @Suite struct DifferentialTests {
   static let cases = 1_000_000
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `numbers round as the reference rounds`() {
+  @Test func `numbers are rounded as in Ableton's library`() {
     expectNoDifference(seed: 1, "beats from double") { dice in
       let value = (dice.unit() - 0.5) * (dice.bits() % 2 == 0 ? 10 : 1e6)
       let halves = Double(dice.integer(-1000...1000)) * 0.5e-6
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `tempos convert as the reference converts`() {
+  @Test func `tempos are converted as in Ableton's library`() {
     expectNoDifference(seed: 2, "tempo") { dice in
       let bpm = dice.tempo(), time = dice.micros(), beats = dice.beats(), wire = dice.integer(1...10_000_000)
       let tempo = Tempo(bpm)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `timelines map as the reference maps`() {
+  @Test func `timelines map times and beats as in Ableton's library`() {
     expectNoDifference(seed: 3, "timeline") { dice in
       let line = dice.timeline(), time = dice.micros(), beats = dice.beats()
       let same =
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `phases match the reference`() {
+  @Test func `phases of beats match those of Ableton's library`() {
     expectNoDifference(seed: 4, "phase") { dice in
       let beats = dice.beats(), target = dice.beats(), quantum = dice.quantum()
       let ours = Beats(millionths: beats), aim = Beats(millionths: target), grid = Beats(millionths: quantum)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `phase encoding matches the reference`() {
+  @Test func `the beat with a wanted phase is that of Ableton's library`() {
     expectNoDifference(seed: 5, "phase encoding") { dice in
       let line = dice.timeline(), time = dice.micros(), beats = dice.beats(), quantum = dice.quantum()
       let grid = Beats(millionths: quantum)
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func `ghost maps match the reference`() {
+  @Test func `maps from host time to session time match Ableton's library`() {
     expectNoDifference(seed: 6, "ghost map") { dice in
       let map = GhostMap(intercept: Micros(dice.micros())), time = dice.micros()
       let same =
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `following a session matches the reference`() {
+  @Test func `following a session's timeline matches Ableton's library`() {
     expectNoDifference(seed: 7, "client from session") { dice in
       let client = dice.timeline(), session = dice.timeline(), now = dice.micros(), map = dice.map()
       let ours = client.following(session: session, at: Micros(now), by: map)
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `committing to a session matches the reference`() {
+  @Test func `committing a timeline to a session matches Ableton's library`() {
     expectNoDifference(seed: 8, "session from client") { dice in
       let session = dice.timeline(), now = dice.micros(), map = dice.map()
       // Half of the clients match the session, so that "nothing changed" occurs, too.
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `shifting a client matches the reference`() {
+  @Test func `shifting a client's timeline matches Ableton's library`() {
     expectNoDifference(seed: 9, "shift") { dice in
       let client = dice.timeline(), amount = dice.beats()
       var ours = client
@@ -128,7 +128,7 @@ import Testing
 @Suite struct StateDifferentialTests {
   let base = DifferentialTests()
 
-  @Test func `queries match the reference`() {
+  @Test func `queries of a session state match Ableton's library`() {
     base.expectNoDifference(seed: 10, "queries") { dice in
       let state = dice.state(), time = dice.micros()
       let quantum = Beats(millionths: dice.quantum()).value, beat = Beats(millionths: dice.beats()).value
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func `setting a tempo matches the reference`() {
+  @Test func `setting a tempo matches Ableton's library`() {
     base.expectNoDifference(seed: 11, "set tempo") { dice in
       let before = dice.state(), tempo = dice.askedTempo(), time = dice.micros()
       var ours = before
@@ -160,7 +160,7 @@ import Testing
       ? oracle_force_beat(once, beat, time + 1, quantum) : once
   }
 
-  @Test func `forcing a beat matches the reference since version 3.1`() {
+  @Test func `forcing a beat matches Ableton's library since version 3.1`() {
     var corrected = 0
     base.expectNoDifference(seed: 12, "force beat") { dice in
       let before = dice.state(), time = dice.micros()
@@ -174,7 +174,7 @@ import Testing
     #expect(corrected > 0, "no case reached the difference between 3.0.6 and 3.1")
   }
 
-  @Test func `requesting a beat matches the newer reference library`() {
+  @Test func `requesting a beat matches Ableton's library since version 3.1`() {
     base.expectNoDifference(seed: 13, "request beat") { dice in
       let before = dice.state(), time = dice.micros()
       let quantum = Beats(millionths: dice.quantum()).value, beat = Beats(millionths: dice.beats()).value
@@ -196,7 +196,7 @@ import Testing
     }
   }
 
-  @Test func `starting on a beat matches the reference since version 3.1`() {
+  @Test func `starting on a beat matches Ableton's library since version 3.1`() {
     base.expectNoDifference(seed: 14, "start on a beat") { dice in
       let before = dice.state(), time = dice.micros(), plays = dice.bits() % 2 == 0
       let quantum = Beats(millionths: dice.quantum()).value, beat = Beats(millionths: dice.beats()).value

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, -1, 999_999, -86_400_000_000, .max, .min])
-  func `converting to a duration and back changes nothing`(count: Int64) {
+  func `converting microseconds to a duration and back changes nothing`(count: Int64) {
     #expect(Micros(Micros(count).duration) == Micros(count))
   }
 

@@ -33,7 +33,7 @@ struct SessionChangeTests {
       change.startStop == ClientStartStop(isPlaying: true, time: Micros(5_000_000), timestamp: Micros(9)))
   }
 
-  @Test func `two states with the same values are equal`() {
+  @Test func `two session states with the same values are equal`() {
     var edited = Self.captured
     edited.setPlaying(true, at: Micros(5))
     #expect(edited != Self.captured)

@@ -20,7 +20,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(Beats(0.5).millionths == 500_000)
   }
 
-  @Test func `numbers from outside never trap`() {
+  @Test func `numbers out of range never trap`() {
     #expect(Int64(rounding: .nan) == 0)
     #expect(Int64(rounding: .infinity) == .max)
     #expect(Int64(rounding: -.infinity) == .min)
@@ -80,11 +80,11 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func `the earlier of two equally near beats is taken`() {
+  @Test func `of two equally near beats with the wanted phase the earlier is taken`() {
     #expect(line(120, 1, 0).phaseEncodedBeats(at: Micros(1_000_000), quantum: Beats(2)) == Beats(2))
   }
 
-  @Test func `phase encoding takes the nearest beat on the grid`() {
+  @Test func `a client's beat moves to the nearest beat with the session's phase`() {
     let first = line(120, 1, 0), second = line(60, -9.5, 2_000_000)
     let rows: [(Timeline, Int64, Double, Double)] = [
       (first, 1_000_000, 2.2, 2), (first, 1_000_000, 1.8, 3.8), (first, -2_000_000, 4, -4),
@@ -96,7 +96,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func `phase encoding can be reversed exactly`() {
+  @Test func `moving a client's beat to the session's phase has an exact inverse`() {
     for timeline in [line(120, 1, 0), line(60, -9.5, 2_000_000)] {
       for quantum in [0.0, 1, 2, 3] {
         for time in [0, 2_000_000, -3_200_000, 87_654_321] as [Int64] {
@@ -156,7 +156,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
       session.committing(client: forced.timeline, at: now, by: map) == line(126, 68.925929, 92_786_596))
   }
 
-  @Test func `shifting by beats moves the beat at every time`() {
+  @Test func `shifting a timeline by beats moves the beat at every time`() {
     for amount in [1.1, -1.1] {
       var shifted = line(60, -1, -1)
       let before = shifted.beats(at: Micros(-1))
@@ -202,7 +202,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(alone.beat(at: Micros(5_300_000), quantum: 4) == 0)
   }
 
-  @Test func `with peers the requested beat comes on the quantum`() {
+  @Test func `with peers the requested beat comes at its phase of the quantum`() {
     var connected = state(line(120, 0, 0), connected: true)
     connected.requestBeat(0, at: Micros(5_300_000), quantum: 4)
     #expect(connected.timeline == line(120, -12, 0))
@@ -228,7 +228,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func `starting requests the beat and stopping does not`() {
+  @Test func `a start requests a beat and a stop does not`() {
     var starts = state(line(120, 0, 0), connected: true)
     starts.setPlaying(true, at: Micros(5_300_000), requestingBeat: 0, quantum: 4)
     #expect(starts.isPlaying)
@@ -242,7 +242,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 }
 
 @Suite struct ClockMapExamples {
-  @Test func `a clock map and its inverse agree within a microsecond`() {
+  @Test func `a map between two clocks and its inverse agree within 1 µs`() {
     let map = ClockMap(jackAnchor: Micros(1_000_000), linkAnchor: Micros(752_000), skew: 130e-6)
     for time in stride(from: Int64(0), through: 10_000_000_000, by: 99_999_999) {
       let there = map.link(fromJACK: Micros(time))

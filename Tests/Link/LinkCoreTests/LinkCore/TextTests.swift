@@ -3,7 +3,7 @@ import LinkCore
 import Testing
 
 @Suite struct TextTests {
-  @Test func `times and states of the simulation are fit to be printed`() {
+  @Test func `simulated times and session states are printed as readable text`() {
     let world = LinkWorld(seed: 1)
     let peer = world.addPeer(tempo: 90, host: Micros(5), partsPerMillion: 0)
     #expect("\(world.host(of: peer))" == "5 µs")

@@ -3,7 +3,7 @@ import LinkHandoff
 import Testing
 
 @Suite struct LatestTests {
-  @Test func `the reader sees the first value until something is published`() {
+  @Test func `the reader sees the initial value until a value is published`() {
     let latest = Latest(7)
     let seen = [latest.read(), latest.readIfNew(), latest.read()]
     #expect(seen == [7, nil, 7])
@@ -18,7 +18,7 @@ import Testing
 
   /// A reader compares the number of readings with the number in its last cycle. The comparison must also
   /// work after the number wraps.
-  @Test func `the number of readings changes with each new value only`() {
+  @Test func `the count of readings changes only when a new value is read`() {
     let latest = Latest(0)
     for value in 1...600 {
       let before = latest.readings
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `between two threads a read is never torn and never goes back`() async {
+  @Test func `between two threads a value is never torn, and never an older value`() async {
     let rounds = 200_000
     let (torn, backwards, last) = await Torture.run(rounds: rounds)
     #expect(torn == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SPSCQueueTests {
   @Test(arguments: [1, 2, 4, 8], 0..<24)
-  func `elements come out in order, from any starting position`(capacity: Int, offset: Int) {
+  func `a queue gives its elements in order, from any starting position`(capacity: Int, offset: Int) {
     let queue = SPSCQueue<Int>(capacity: capacity)
     for number in 0..<offset {
       queue.push(number)
@@ -18,7 +18,7 @@ import Testing
     #expect(refused == 0)
   }
 
-  @Test func `a full queue refuses, counts the refusal and keeps its elements`() {
+  @Test func `a full queue refuses an element, counts this and keeps its elements`() {
     let queue = SPSCQueue<Int>(capacity: 4)
     let taken = (1...6).map { queue.push($0) }
     let refused = queue.refusedCount
@@ -33,12 +33,12 @@ import Testing
   }
 
   @Test(arguments: [(0, 1), (1, 1), (3, 4), (5, 8), (64, 64)])
-  func `the capacity is the next power of two`(asked: Int, given: Int) {
+  func `the capacity of a queue is the next power of two`(asked: Int, given: Int) {
     let capacity = SPSCQueue<Int>(capacity: asked).capacity
     #expect(capacity == given)
   }
 
-  @Test func `between two threads no element is lost, doubled or out of order`() async {
+  @Test func `between two threads no queue element is lost, doubled or out of order`() async {
     let rounds = 200_000
     let (firstWrong, count) = await Pipe.run(rounds: rounds)
     #expect(firstWrong == nil)

@@ -29,7 +29,7 @@ extension SlotQueue {
 
 @Suite struct SlotQueueTests {
   @Test(arguments: [1, 2, 4, 8], 0..<24)
-  func `blocks come out unchanged and in order, from any position`(slots: Int, offset: Int) {
+  func `a queue gives memory blocks unchanged, in order, from any position`(slots: Int, offset: Int) {
     let queue = SlotQueue(slots: slots, bytes: 40)
     for number in 0..<offset {
       _ = queue.put(UInt64(number))
@@ -45,7 +45,7 @@ extension SlotQueue {
     #expect(refused == 0)
   }
 
-  @Test func `a full queue refuses, counts the refusal and keeps its blocks`() {
+  @Test func `a full queue refuses a block, counts this and keeps its blocks`() {
     let queue = SlotQueue(slots: 4, bytes: 8)
     let taken = (1...6).map { queue.put($0) }
     let refused = queue.refusedCount
@@ -59,7 +59,7 @@ extension SlotQueue {
     #expect(rest == [2, 3, 4, 7, nil])
   }
 
-  @Test func `a slot that is not committed is not read and is reserved again`() {
+  @Test func `a queue slot without a commit is not read and is reserved again`() {
     let queue = SlotQueue(slots: 2, bytes: 8)
     let first = queue.reserve()?.baseAddress
     let again = queue.reserve()?.baseAddress
@@ -74,7 +74,7 @@ extension SlotQueue {
     #expect(readAgain == read)
   }
 
-  @Test func `a superfluous commit or release breaks nothing`() {
+  @Test func `a superfluous commit or release of a queue slot breaks nothing`() {
     let queue = SlotQueue(slots: 2, bytes: 8)
     queue.release()
     let taken = [queue.put(1), queue.put(2)]
@@ -88,7 +88,7 @@ extension SlotQueue {
   }
 
   @Test(arguments: [(0, 0, 1), (3, 1, 4), (4, 64, 4), (5, 65, 8)])
-  func `slots are a power of two, and each starts a cache line`(slots: Int, bytes: Int, given: Int) {
+  func `the number of slots is a power of two; each starts a cache line`(slots: Int, bytes: Int, given: Int) {
     let queue = SlotQueue(slots: slots, bytes: bytes)
     let capacity = queue.capacity
     let held = queue.slotBytes
@@ -105,7 +105,7 @@ extension SlotQueue {
   }
 
   @Test(arguments: [1, 4, 64])
-  func `between two threads no block is lost, torn or out of order`(slots: Int) async {
+  func `between two threads no memory block is lost, torn or out of order`(slots: Int) async {
     let rounds = 100_000
     let (firstWrong, count) = await Hammer.run(rounds: rounds, slots: slots)
     #expect(firstWrong == nil)

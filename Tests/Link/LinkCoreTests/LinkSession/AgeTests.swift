@@ -31,7 +31,7 @@ import Testing
       world.peers[peer].machine.timeline = timeline
       world.peers[peer].machine.revision += 1
     }
-    // By now, all peers announce the changed state.
+    // After this pause, all peers announce the changed state.
     for peer in world.peers.indices {
       world.peers[peer].machine.isBroadcastDue = true
       world.handle(.deadline, by: peer)
@@ -66,8 +66,7 @@ import Testing
     }
   }
 
-  /// The newcomer has not heard the earlier start. The newcomer must not begin to play because the session
-  /// ends.
+  /// The newcomer has not heard the earlier start, and must not begin to play because the session ends.
   @Test func `a late member does not start playing when its session is replaced`() {
     let world = oldWorld(beat: 0)
     world.setCable(false, of: 2)

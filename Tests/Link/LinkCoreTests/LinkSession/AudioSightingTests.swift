@@ -32,7 +32,7 @@ import Testing
     #expect(bench.takeSent().isEmpty)
   }
 
-  @Test func `after an audio socket opens, all peers are reported, then changes`() {
+  @Test func `when our audio socket opens, all peers are reported, then changes`() {
     var bench = Bench()
     var peer = peer(7, in: bench)
     bench.meet(peer)
@@ -60,7 +60,7 @@ import Testing
     #expect(bench.audioPeers.count == 4)
   }
 
-  @Test func `a peer that leaves or falls silent is gone`() {
+  @Test func `an audio peer that leaves or falls silent is reported as gone`() {
     for saysGoodbye in [true, false] {
       var bench = Bench()
       bench.handle(.audioSocket(socket, on: Bench.gateway.id))
@@ -73,7 +73,7 @@ import Testing
   }
 
   /// A peer binds all its sockets to one address, so it cannot make us send to a third machine.
-  @Test func `a socket on another host is not believed`() {
+  @Test func `a peer's audio socket on another host is not believed`() {
     var bench = Bench()
     bench.handle(.audioSocket(socket, on: Bench.gateway.id))
     var peer = peer(7, in: bench)
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `each of very many audio peers is reported when it comes and goes`() {
+  @Test func `very many audio peers are each reported when they come and go`() {
     var bench = Bench()
     for round in 0..<5 {
       for number in 0..<2_000 {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinkSession
 
-/// The recorded session of LinkHut 3.0.6 and the reference library, as a third peer hears it: every Alive and
+/// The recorded session of LinkHut 3.0.6 and Ableton's library, as a third peer hears it: every Alive and
 /// ByeBye at its time. The two peers answer our pings by the clocks that their own pongs show.
 @Suite struct CapturedSessionTests {
   private struct Datagram {
@@ -46,7 +46,7 @@ import Testing
     let gateway = Gateway(
       id: GatewayID(rawValue: 1), address: .v4(0x7f00_0001),
       measurement: Endpoint(.v4(0x7f00_0001), port: 1))
-    // We start after LinkHut and before the reference library, so that LinkHut's session is the oldest.
+    // We start after LinkHut and before Ableton's library, so that LinkHut's session is the oldest.
     var bench = Bench(tempo: 77, at: recording[0].at + Micros(1_500_000), isEnabled: false)
     bench.handle(.enable(true))
     bench.handle(.enableStartStopSync(true))

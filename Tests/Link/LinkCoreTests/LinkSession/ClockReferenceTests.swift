@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// The announced origins of our peers' clocks, and the choice of the peer to ask, for any wiring.
+/// The announced origins of our peers' clocks, and the choice of the peer to ask, on any number of networks.
 @Suite struct GuideTests {
   /// A member that announces the origin of its clock.
   private func member(_ name: UInt64, of root: UInt64, steps: UInt8, jumps: UInt32 = 0) -> Stranger {
@@ -24,8 +24,8 @@ import Testing
     return bench
   }
 
-  /// The clock origin in our machine's last Alive, after `members` sent Alives and answered pings for some
-  /// seconds.
+  /// The clock origin in our machine's last Alive, after `members` have sent Alives and answered pings for
+  /// `seconds`.
   private func word(_ bench: inout Bench, among members: [Stranger], seconds: Int = 1) -> ClockOrigin? {
     for _ in 0..<4 * seconds {
       for member in members { bench.meet(member) }
@@ -41,7 +41,7 @@ import Testing
     clock.map { [$0.root.rawValue, UInt64($0.steps)] }
   }
 
-  @Test func `a peer without others and a founder use their own clocks`() {
+  @Test func `a peer that is alone, and a session's founder, use their own clocks`() {
     var bench = Bench()
     bench.wait(300_000)
     let node = bench.snapshot.node.rawValue
@@ -51,7 +51,7 @@ import Testing
     #expect(told(word(&bench, among: [stranger])) == origin(node, 0))
   }
 
-  @Test func `we measure the peer nearest to the best clock, as one step farther`() {
+  @Test func `we ask the peer nearest to the best clock, and announce one more step`() {
     let near = member(9, of: 7, steps: 1)
     let far = member(8, of: 7, steps: 3)
     let lowest = member(2, of: 2, steps: 0)
@@ -65,9 +65,9 @@ import Testing
     }
   }
 
-  /// Two of our peers, each behind a reference peer that may have the founder's clock, must choose the same
-  /// clock.
-  @Test func `all peers choose the same one of two inferred clocks`() {
+  /// Two of our peers, each behind a peer of Ableton's library that may have the founder's clock, must choose
+  /// the same clock.
+  @Test func `of two clocks whose origin is only inferred, all peers take the same`() {
     for (other, isFollowed) in [(UInt64(3), true), (12, false)] {
       let bridge = Stranger(9, session: 7)
       var bench = bench(joining: bridge)
@@ -88,7 +88,7 @@ import Testing
   }
 
   /// An attacker with a lower id than the founder's claims the founder's clock as its own.
-  @Test func `no other peer is measured if the founder can be measured`() {
+  @Test func `no other peer is asked for the time if the founder can be asked`() {
     for (steps, isInferred) in [(UInt8(0), false), (0, true), (1, false), (1, true), (5, true), (255, false)]
     {
       let founder = Stranger(7)
@@ -100,7 +100,7 @@ import Testing
       #expect(told(word(&bench, among: [founder, liar], seconds: 40)) == origin(7, 1))
       #expect(bench.machine.source == Source(founder) && bench.machine.ghost == founder.ghost)
     }
-    // The liar is not asked either if the founder is on another wire.
+    // If the founder is on another network, the liar is not asked in this case either.
     var liar = member(1, of: 7, steps: 0)
     let honest = member(9, of: 7, steps: 2)
     var bench = bench(joining: honest)
@@ -110,7 +110,7 @@ import Testing
   }
 
   /// The founder's clock is passed round among its followers, one step farther each time.
-  @Test func `a clock is passed on over at most six measurements`() {
+  @Test func `a clock is passed from peer to peer over at most six measurements`() {
     for (steps, isFollowed) in [(UInt8(5), true), (6, false), (7, false), (255, false)] {
       let other = member(.max, of: 7, steps: steps)
       var bench = bench(joining: other)
@@ -153,7 +153,7 @@ import Testing
   }
 
   /// A liar used the founder's id at an address where the founder itself was never heard.
-  @Test func `if an id appears at another address, it is measured again soon`() {
+  @Test func `a peer whose id appears at another address is soon asked for the time`() {
     let liar = Stranger(7)
     var founder = liar
     founder.source.address = .v4(0x0a00_0242)
@@ -232,8 +232,8 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// The founder is on another wire.
-  @Test func `a host with a peer's id on another wire is not asked for the time`() {
+  /// The founder is on another network.
+  @Test func `a host on another network with a peer's id is not asked for the time`() {
     let founder = Stranger(7)
     let liar = impostor(of: founder)
     var bench = Bench()
@@ -336,7 +336,7 @@ import Testing
   }
 
   /// After an attack has split a session, each half has its own clock and a timeline that fits it.
-  @Test func `if a clock does not fit our timeline, the peer's timeline is taken`() {
+  @Test func `if a peer's clock does not fit our timeline, we take the peer's`() {
     var first = Stranger(9, session: 7, intercept: 10_000_000_000_000)
     // This is the farthest plausible beat of a session that is four months old. It is implausible in a
     // younger session.
@@ -351,12 +351,12 @@ import Testing
     #expect(bench.machine.timeline == other.state.timeline)
   }
 
-  @Test func `the border between older and equally old moves with each measurement`() {
+  @Test func `the age margin between two sessions changes with each measurement`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 9))
     func joins(_ lead: Int64, _ other: SessionID, _ own: SessionID, looks: Int) -> Bool {
       PacketJudge.isBetter(other, olderBy: Micros(lead), than: own, looks: looks)
     }
-    // The first measurement decides as the reference does.
+    // The first measurement decides as Ableton's library does.
     #expect(joins(500_001, high, low, looks: 0) && !joins(500_000, high, low, looks: 0))
     #expect(joins(-499_999, low, high, looks: 0) && !joins(-500_000, low, high, looks: 0))
     // At the second measurement both sides agree, even if each is off by 20 ms and the first measurement was

@@ -80,7 +80,7 @@ import Testing
     #expect(bench.takeAlives().count == 1)
   }
 
-  @Test func `the spacing is counted in whole milliseconds`() {
+  @Test func `the least time between two states is counted in whole milliseconds`() {
     var bench = Bench()
     bench.wait(49_999)
     _ = bench.takeSent()
@@ -123,7 +123,7 @@ import Testing
     #expect(bench.machine.counters.malformed == 1)
   }
 
-  @Test func `a Response delays the next Alive by the spacing`() {
+  @Test func `after a Response the next Alive waits for 50 milliseconds`() {
     var bench = Bench()
     let start = bench.now
     bench.wait(240_000)
@@ -136,7 +136,7 @@ import Testing
     #expect(bench.sent.filter { $0.alive != nil }.map { ($0.at - start).count } == [290_000])
   }
 
-  @Test func `a crowd delays our Alive by at most a second`() {
+  @Test func `a crowd of peers delays our Alive by at most a second`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     let start = bench.now
@@ -165,7 +165,7 @@ import Testing
     #expect(bench.machine.counters.own == 2)
   }
 
-  @Test func `disabling says goodbye on every gateway`() {
+  @Test func `disabling Link says goodbye on every gateway`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     _ = bench.takeSent()
@@ -263,7 +263,7 @@ import Testing
     }
   }
 
-  @Test func `every packet from a peer extends its life`() {
+  @Test func `every packet from a peer extends the life of that peer`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     for _ in 0..<10 {
@@ -299,8 +299,8 @@ import Testing
     #expect(bench.snapshot.peerCount == 1)
   }
 
-  /// If a member reappeared for a moment, a reference peer that has just lost its last other member would
-  /// count it for ever.
+  /// If a member reappeared for a moment, a peer of Ableton's library that has just lost its last other
+  /// member would count it for ever.
   @Test func `a peer that leaves right after joining is not announced as member`() {
     var bench = Bench()
     bench.wait(1_000_000)
@@ -316,7 +316,7 @@ import Testing
     #expect(sent.compactMap(\.alive).isEmpty && sent.compactMap(\.farewell).count == 1)
   }
 
-  @Test func `a change that still waits to be sent is sent before the goodbye`() {
+  @Test func `a change that waits for the 50 ms spacing is sent before the goodbye`() {
     var bench = Bench()
     bench.meet(Stranger(7, memberOf: bench))
     bench.wait(1_000_000)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// The reference follows any beat that a peer announces. So must we, at the correct time.
+/// Ableton's library follows any beat that a peer announces. We must follow it, too, at the correct time.
 @Suite struct FarBeatTests {
   static let origins: [Int64] = [1 << 50, 1 << 54, 1 << 60, 1 << 62, .max - 1 << 52, -1 << 62]
 
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// The timeline after a change of tempo, by the reference's rule (facts: link 7.7).
+  /// The timeline after a change of tempo, by the rule of Ableton's library (facts: link 7.7).
   private func change(of line: Timeline, toMicrosPerBeat tempo: Int64, at time: Micros) -> Timeline {
     let current = beat(of: line, at: time)
     let origin = max(current, line.beatOrigin.millionths + 1)
@@ -44,7 +44,8 @@ import Testing
     bench.handle(.enableStartStopSync(true))
     bench.wait(3_000_000)
     var stranger = Stranger(7, memberOf: bench)
-    // In one session a lower origin never wins, so the stranger has an older session that we join.
+    // A lower beat origin never wins within one session. So for this case the stranger has an older session
+    // that we join.
     if line.beatOrigin < .zero {
       stranger.state.session = NodeID(rawValue: 7)
       stranger.ghost.intercept = stranger.ghost.intercept + Micros(1_000_000_000)

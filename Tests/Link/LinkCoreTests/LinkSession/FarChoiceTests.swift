@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 1.0), (1, -1)])
-  func `an offset that is changed during play takes effect slowly`(side: Int, sign: Double) {
+  func `an offset between rooms that is changed during play acts slowly`(side: Int, sign: Double) {
     let world = rooms(seed: 11)
     let before = later(world)
     #expect(abs(before) < 500)
@@ -77,7 +77,7 @@ import Testing
     #expect(abs(later(world) - before) < 500)
   }
 
-  @Test func `the largest offsets on both sides at once cause no jump`() {
+  @Test func `the largest offsets, set in both rooms at once, cause no jump`() {
     let world = rooms(seed: 12, jitter: 0)
     let before = later(world)
     choose(correction: 250_000, at: 0, in: world)
@@ -86,7 +86,7 @@ import Testing
     #expect(abs(abs(later(world) - before) - 500_000) < 1_000)
   }
 
-  @Test func `an offset stops changing while the wire is cut`() {
+  @Test func `an offset between rooms stops changing while they are disconnected`() {
     let world = rooms(seed: 13)
     let before = later(world)
     choose(correction: 200_000, at: 0, in: world)
@@ -131,7 +131,7 @@ import Testing
     #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - 97) < 0.001 })
   }
 
-  @Test func `settings for a missing wire or a local gateway have no effect`() {
+  @Test func `room settings for a missing or local gateway have no effect`() {
     let world = rooms(seed: 15)
     let before = beats(world)
     for gateway in [GatewayID(rawValue: UInt32(world.peers[0].interfaces[0])), GatewayID(rawValue: 999)] {

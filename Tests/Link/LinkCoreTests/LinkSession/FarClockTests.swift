@@ -5,8 +5,8 @@ import Testing
 
 @testable import LinkSession
 
-/// Compares the far clock's estimate with the truth, for two simulated host clocks and a network between
-/// them.
+/// Compares `FarClock`'s estimate of another relay's clock with the truth, for two simulated host clocks and
+/// a network between them.
 @Suite struct FarClockTests {
   /// A simulation of pings at their regular times; `delay` gives the delay of each direction.
   private struct Wire {
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `twenty milliseconds of jitter leave half a millisecond of error`() throws {
+  @Test func `20 ms of jitter leave 0.5 ms of error in another relay's clock`() throws {
     for seed in 1...20 as ClosedRange<UInt64> {
       var wire = Wire()
       wire.dice = Dice(seed: seed)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `unbounded delays leave less than a millisecond of error`() throws {
+  @Test func `unbounded delays leave less than 1 ms of error in a relay's clock`() throws {
     var wire = Wire()
     wire.run(seconds: 60, loss: 0.1) { dice in
       func way() -> Int64 { 10_000 + Int64(48_000 * (1 / (1 - dice.fraction()).squareRoot() - 1)) }
@@ -68,7 +68,7 @@ import Testing
     #expect(abs(try #require(wire.error)) < 1_000)
   }
 
-  @Test func `half of the difference of the delays there and back is an error`() throws {
+  @Test func `a relay's clock is wrong by half of the difference of the delays`() throws {
     var wire = Wire()
     wire.run(seconds: 30) { _ in (80_000, 20_000) }
     let error = abs(try #require(wire.error))
@@ -76,20 +76,20 @@ import Testing
     #expect(wire.clock.roundTrip.map { abs($0.count - 100_000) < 100 } ?? false)
   }
 
-  @Test func `a round trip of half a second can be measured`() throws {
+  @Test func `a relay's clock is measured over a round trip of half a second`() throws {
     var wire = Wire()
     wire.run(seconds: 20, loss: 0.3, delay: uniform(250_000, 0))
     #expect(abs(try #require(wire.error)) < 100)
   }
 
-  @Test func `during a cut the clock goes on at its measured rate`() throws {
+  @Test func `during a cut a relay's clock goes on at its measured rate`() throws {
     var wire = Wire()
     wire.run(seconds: 120, delay: uniform(30_000, 5_000))
     wire.run(seconds: 30, loss: 1, delay: uniform(30_000, 5_000))
     #expect(abs(try #require(wire.error)) < 500)
   }
 
-  @Test func `a clock that stepped is measured again within seconds`() throws {
+  @Test func `a relay's clock that stepped is measured again within seconds`() throws {
     var wire = Wire()
     wire.run(seconds: 60, delay: uniform(30_000, 5_000))
     wire.there.step(by: Micros(20_000), at: wire.now)
@@ -97,7 +97,7 @@ import Testing
     #expect(abs(try #require(wire.error)) < 1_500)
   }
 
-  @Test func `a pong that answers no ping changes nothing`() {
+  @Test func `a pong that answers no ping does not change a relay's clock`() {
     var wire = Wire()
     wire.run(seconds: 10, delay: uniform(30_000, 0))
     let before = wire.error

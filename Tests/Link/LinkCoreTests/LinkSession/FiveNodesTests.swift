@@ -7,17 +7,17 @@ import Testing
 /// Some cells of X. Riley's table, an experiment with five peers on several networks (`FiveNodes`).
 @Suite struct FiveNodesTests {
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
-  func `without delays the beats agree by the reference's rules and ours`(topology: FiveNodes.Topology) {
+  func `without delays, beats agree by the rules of Ableton's library and ours`(topology: FiveNodes.Topology) {
     for isReference in [true, false] {
       let shares = FiveNodes(topology, .zero, .constant).run(seed: 1, byReference: isReference)
       #expect(shares.hundred > 0.95, "\(isReference)")
     }
   }
 
-  /// A one-way delay gives a peer that measures at that moment an error of half of the delay. The reference
-  /// uses only the last measurement.
+  /// A one-way delay gives a peer that measures at that moment an error of half of the delay. Ableton's
+  /// library uses only the last measurement.
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
-  func `delays in one direction disturb the reference but not our peers`(topology: FiveNodes.Topology) {
+  func `one-way delays disturb peers of Ableton's library, but not our peers`(topology: FiveNodes.Topology) {
     let nodes = FiveNodes(topology, Micros(48_000), .constant)
     let ours = nodes.run(seed: 1, byReference: false)
     let theirs = nodes.run(seed: 1, byReference: true)

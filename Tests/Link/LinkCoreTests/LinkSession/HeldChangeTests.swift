@@ -74,7 +74,7 @@ struct HeldChangeTests {
     #expect(abs((told.startStop.beats - beat(by: told.timeline)).millionths) <= 10)
   }
 
-  @Test mutating func `a change is sent after a second if no peer gives the time`() throws {
+  @Test mutating func `a change after a sleep is sent after 1 s if no peer gives the time`() throws {
     commit(tempo: 150)
     for _ in 0..<8 {
       bench.wait(250_000)

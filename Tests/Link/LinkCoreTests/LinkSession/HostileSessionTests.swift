@@ -237,7 +237,7 @@ import Testing
 }
 
 @Suite struct ClockStepTests {
-  @Test func `after a backward step of the host clock we still send`() {
+  @Test func `after a backward step of the host clock we go on sending`() {
     var bench = Bench()
     bench.wait(30_000_000)
     bench.meet(Stranger(7, memberOf: bench))

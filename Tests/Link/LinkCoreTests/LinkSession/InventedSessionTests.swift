@@ -32,12 +32,12 @@ import Testing
     return nil
   }
 
-  @Test(arguments: [0, 5, 20, 100, 1_000]) func `invented sessions of one host delay no join`(delay: Int) {
+  @Test(arguments: [0, 5, 20, 100, 1_000]) func `sessions invented by one host do not delay joining the real session`(delay: Int) {
     let seconds = join(beside: invented(256, hosts: 1), after: delay)
     #expect(seconds.map { $0 < 0.7 } == true, "\(seconds as Any)")
   }
 
-  @Test func `invented sessions of a thousand hosts delay a join only at first`() {
+  @Test func `sessions invented by a thousand hosts delay a join only at first`() {
     let fakes = invented(1_000, hosts: 1_000)
     // By then the measurements of all invented sessions have failed, and their pauses grow.
     let seconds = join(beside: fakes, after: 3_000)
@@ -77,7 +77,7 @@ import Testing
     #expect(waited <= 20, "within five seconds")
   }
 
-  @Test func `the tables of failures stay within their limit`() {
+  @Test func `the tables of failed measurements stay within their limit`() {
     var bench = Bench()
     for round in 0..<40 {
       for number in 0..<500 {

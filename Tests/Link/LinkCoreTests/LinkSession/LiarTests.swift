@@ -7,10 +7,11 @@ import Testing
 @testable import LinkSession
 
 /// A liar is a member with the lowest id and a clock of its own. A peer that does not hear the founder for a
-/// while must not take the time from the liar. The reference asks the founder until the founder has expired,
-/// and no other peer even if the founder does not answer.
+/// while must not take the time from the liar. Ableton's library asks the founder until the founder has
+/// expired, and no other peer even if the founder does not answer.
 @Suite struct LiarTests {
-  /// Claims of a liar about its clock. nil: none, as by peers of the reference.
+  /// Claims of a liar about the origin of its clock. nil: the liar announces none, like peers of Ableton's
+  /// library.
   private static let claims: [ClockOrigin?] = [
     nil, ClockOrigin(root: NodeID(rawValue: 1), steps: 0),
     ClockOrigin(root: NodeID(rawValue: 1), steps: 0, isInferred: true),
@@ -71,8 +72,8 @@ import Testing
     }
   }
 
-  /// After the founder has left for good, we ask any other member for the time, as the reference does. We ask
-  /// the founder again as soon as it is back.
+  /// After the founder has left for good, we ask any other member for the time, as Ableton's library does. We
+  /// ask the founder again as soon as it is back.
   @Test(arguments: campaign(claims)) mutating func `a founder that is back is followed again`(
     claim: ClockOrigin?
   ) {
@@ -86,7 +87,7 @@ import Testing
   }
 
   /// The liar comes and goes, first with its own id, then with the founder's.
-  @Test(arguments: campaign(claims)) mutating func `a liar that keeps coming back changes nothing`(
+  @Test(arguments: campaign(claims)) mutating func `a lying peer that keeps coming back changes nothing`(
     claim: ClockOrigin?
   ) {
     liar.state.clock = claim
@@ -99,9 +100,10 @@ import Testing
     }
   }
 
-  /// The founder is on both of our wires. A liar on one of them uses its own id or the founder's.
+  /// The founder is on both of our networks. A liar on one of these networks uses its own id or the
+  /// founder's.
   @Test(arguments: [UInt64(1), 7])
-  mutating func `a liar on one of two wires is not asked while the founder is silent`(
+  mutating func `a liar on one of two networks is not asked while the founder is silent`(
     name: UInt64
   ) {
     bench = Bench()
@@ -120,7 +122,7 @@ import Testing
   }
 
   /// The founder's clock may have stood still, as in a suspend. Its followers know the session's time; the
-  /// lowest id does not.
+  /// peer with the lowest id does not.
   @Test(
     arguments: [nil, ClockOrigin(root: NodeID(rawValue: 1), steps: 0)] as [ClockOrigin?], [0, 7_000_000])
   mutating func `after a stall the founder asks its followers for the time`(

@@ -81,7 +81,7 @@ import Testing
     #expect(abs((bench.machine.ghost.ghost(atHost: .zero) - stranger.ghost.ghost(atHost: .zero)).count) <= 1)
   }
 
-  @Test func `the answer to a ping that was read late has the time of mid-wait`() throws {
+  @Test func `the answer to a ping that was read late has the time of half the wait`() throws {
     var bench = Bench()
     let asker = Stranger(7, memberOf: bench)
     bench.meet(asker)
@@ -154,7 +154,7 @@ import Testing
     #expect(bench.machine.counters.strayPongs == 5)
   }
 
-  @Test func `a measurement survives five lost pings in a row every time`() {
+  @Test func `a measurement survives five lost pings in a row, again and again`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -288,7 +288,7 @@ import Testing
     #expect(Set(gaps).count > 1)
   }
 
-  @Test func `after two failures another member is asked five seconds later`() {
+  @Test func `5 s after two failed measurements another member is measured`() {
     var bench = Bench()
     let founder = Stranger(7)
     let other = Stranger(9, session: 7)
@@ -308,7 +308,7 @@ import Testing
     #expect(bench.snapshot.peerCount == 2)
   }
 
-  @Test func `without the founder the lowest id measures no peer`() {
+  @Test func `without the founder the peer with the lowest id measures no peer`() {
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
     for (name, isReference) in [(UInt64.max, true), (8, false)] {
       var bench = Bench()
@@ -328,9 +328,9 @@ import Testing
     }
   }
 
-  /// Three peers on two wires, F - X - P: the founder F, a bridge X, and ourselves, P. Since X never asks us
-  /// for the time, it must have the founder to ask.
-  @Test func `the lowest id measures a peer that does not measure it`() {
+  /// Three peers on two networks, F - X - P: the founder F, a bridge X, and ourselves, P. Since X never asks
+  /// us for the time, it must have the founder to ask.
+  @Test func `the peer with the lowest id measures a peer that does not measure it`() {
     var bench = Bench()
     let bridge = Stranger(.max, session: 7)
     bench.meet(bridge)
@@ -366,9 +366,9 @@ import Testing
     #expect(bench.machine.counters.measurementsFailed == 0)
   }
 
-  /// Four peers on three wires, F - X - P - Q: the founder F, the peer X through which we joined, ourselves,
-  /// P, and Q, which has the lowest id and asks us.
-  @Test func `a peer on two wires measures the peer through which it joined`() {
+  /// Four peers on three networks, F - X - P - Q: the founder F, the peer X through which we joined,
+  /// ourselves, P, and Q, which has the lowest id and asks us.
+  @Test func `a peer on two networks measures the peer through which it joined`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     let bridge = Stranger(.max, session: 7)
@@ -395,7 +395,7 @@ import Testing
     mover.state.session = NodeID(rawValue: 7)
     bench.meet(mover)
     #expect(bench.machine.measurements.count == 2)
-    // The peer answers for neither session any more.
+    // The peer no longer answers pings for the old session or the new session.
     bench.wait(400_000)
     bench.meet(left)
     bench.answerPings(as: left)
@@ -412,7 +412,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.ping == nil })
   }
 
-  @Test func `a disturbed clock is measured at once even by the founder`() {
+  @Test func `after a sleep even the founder measures the session's clock at once`() {
     var bench = Bench()
     let session = bench.snapshot.session
     var stranger = Stranger(7, memberOf: bench)

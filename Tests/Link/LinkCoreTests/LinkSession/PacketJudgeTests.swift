@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `a timeline at the far end of beats leaves room for honest changes`() {
+  @Test func `a timeline at the largest beat number leaves room for honest changes`() {
     for beat in [.max, .max - 1 << 51, .max - 1 << 51 + 1, 1 << 62, 1 << 54] as [Int64] {
       for tempo in [20.0, 120, 999] {
         var bench = Bench(tempo: 130)
@@ -98,14 +98,14 @@ import Testing
     forged.state.measurement = Stranger(8).state.measurement
     bench.meet(forged)
     #expect(bench.snapshot.peerCount == 1)
-    // The other host cannot first take the peer's place in our session and then move the peer either.
+    // Nor can the other host take the peer's place in our session before it moves the peer.
     forged.state.session = friend.state.session
     bench.meet(forged)
     forged.state.session = NodeID(rawValue: 99)
     bench.meet(forged)
     #expect(bench.snapshot.peerCount == 1)
     #expect(bench.machine.counters.forged == 3)
-    // Once the known address has been silent for long enough, the peer may have another one.
+    // Once the known address has been silent for long enough, the peer may have another address.
     bench.wait(5_000_000)
     bench.meet(forged)
     #expect(bench.snapshot.peerCount == 0)
@@ -163,7 +163,7 @@ import Testing
     #expect(known?.map(\.source) == [friend.source.address])
     #expect(known?.first?.endpoint == friend.state.measurement, "its clock is asked for where it was")
     #expect(bench.machine.counters.forged == 38 && bench.snapshot.peerCount == 1)
-    // The friend is back, with the same id and the same rights.
+    // The true owner of the id is back, with the same rights as before.
     friend.state.timeline = Timeline(
       tempo: Tempo(90), beatOrigin: bench.machine.timeline.beatOrigin + Beats(1), timeOrigin: .zero)
     bench.meet(friend)
@@ -258,7 +258,8 @@ import Testing
     expectFreedom(&bench, "")
   }
 
-  /// Peers of the reference that an attack has misled stay in a session and repeat an implausible timeline.
+  /// Peers of Ableton's library that an attack has misled stay in a session and repeat an implausible
+  /// timeline.
   @Test func `a clock is refused if not even its peer's own timeline fits it`() {
     var bench = Bench()
     let founder = Stranger(7)
@@ -336,9 +337,9 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// A reference peer measures once and decides. Our peers come to almost the same decision at each
-  /// measurement.
-  @Test func `with reference peers the border between ages hardly moves`() {
+  /// A peer of Ableton's library measures once and decides. Our peers come to almost the same decision at
+  /// each measurement.
+  @Test func `beside peers of Ableton's library the age margin hardly changes`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 2))
     for looks in [0, 1, 5, 1_000] {
       for lead in [-480_000, -499_000, 0, 480_000] as [Int64] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// A relay on the bench, and the input from its far wire.
+/// A relay under test, and the input from the relay of another room.
 @Suite struct RelayTests {
   private static let far = Gateway(
     id: GatewayID(rawValue: 7), address: .v4(0x0a00_0701),
@@ -56,7 +56,7 @@ import Testing
     #expect(bench.audioPeers.isEmpty)
   }
 
-  @Test func `nonsense times from the other relay change nothing`() throws {
+  @Test func `impossible times from the relay of another room change nothing`() throws {
     var bench = relay()
     let session = bench.snapshot.session
     bench.receive(alive(session.rawValue), from: RelayTests.far.far!.relay, on: RelayTests.far)
@@ -82,7 +82,7 @@ import Testing
     #expect(bench.machine.counters.outputsDropped == 0)
   }
 
-  @Test func `a relay draws a low id after each reset`() {
+  @Test func `a relay draws an id below those of other peers after each reset`() {
     var bench = relay()
     for _ in 0..<5 {
       #expect(bench.snapshot.node.rawValue >> 56 == 0x20)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LinkWorld
 
-/// Distant rooms, each with a relay, our peers and reference peers.
+/// Distant rooms, each with a relay, our peers and peers of Ableton's library.
 @Suite struct RoomTests {
   private func wire(_ there: Int64, _ back: Int64, jitter: Int64 = 0, loss: Double = 0) -> FarConditions {
     var wire = FarConditions()
@@ -35,12 +35,12 @@ import Testing
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func `a delay of a quarter of a second each way does no harm`() {
+  @Test func `rooms with a delay of a quarter of a second each way have one beat`() {
     let (outcome, _) = outcome([wire(250_000, 250_000, loss: 0.1)])
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func `rooms differ by half of the asymmetry of the ways`() throws {
+  @Test func `rooms differ by half of the difference of the delays there and back`() throws {
     let (outcome, _) = outcome([wire(60_000, 20_000)])
     #expect(outcome.violations.isEmpty)
     let worst = try #require(outcome.phaseErrors.maximum)
@@ -53,24 +53,24 @@ import Testing
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func `a cut heals without a jump`() {
+  @Test func `after a cut between rooms the beat does not jump`() {
     let (outcome, simulation) = outcome([wire(40_000, 40_000, jitter: 4_000)], cuts: 2)
     #expect(outcome.violations.isEmpty)
     #expect(simulation.world.peers.allSatisfy { $0.machine.counters.outputsDropped == 0 })
   }
 
   @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
-  func `worlds drawn from a seed keep every invariant`(seed: UInt64) {
+  func `simulated rooms with random troubles keep every invariant`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     let outcome = simulation.run()
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  /// Seeds, of ten thousand, that left reference peers in a session that all our peers had left. With seed
-  /// 2402, reference peers were on both sides of the border between "older" and "equally old", and our peers
-  /// changed between the sessions again and again.
+  /// Seeds, out of ten thousand, with which peers of Ableton's library stayed in a session that all our peers
+  /// had left. With seed 2402, peers of Ableton's library were on both sides of the border between "older"
+  /// and "equally old", and our peers changed between the sessions again and again.
   @Test(arguments: campaign([1052, 2103, 2402, 3330, 9655, 9870] as [UInt64]))
-  func `no reference peer is left alone in a session`(seed: UInt64) {
+  func `no peer of Ableton's library is left alone in a session`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     #expect(simulation.run().violations.isEmpty)
   }
@@ -103,8 +103,8 @@ import Testing
     #expect(world.disagreement() == nil)
   }
 
-  /// In the middle room reference peers ask the lower of its two relays, even if the other is nearer to the
-  /// founder.
+  /// In the middle room, peers of Ableton's library ask the relay with the lower id, even if the other relay
+  /// is nearer to the founder.
   @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
   func `a room with two relays passes on the founder's clock`(seed: UInt64) {
     let world = LinkWorld(seed: seed)
@@ -121,7 +121,7 @@ import Testing
     world.run(for: Micros(180_000_000))
     #expect(world.disagreement() == nil && world.disagreementOfReferences == nil)
     let errors = world.phaseErrors() + world.phaseErrorsOfReferences()
-    // The limit allows for the errors of two far wires, and for a drift of 20 ppm between measurements.
+    // The limit allows for the errors of two connections, and for a drift of 20 ppm between measurements.
     #expect(errors.allSatisfy { abs($0) < 3_500 }, "\(errors)")
   }
 
@@ -141,7 +141,7 @@ import Testing
       let world = LinkWorld(seed: 5)
       for room in 0...1 { world.plug(world.addPeer(isRelay: true), intoSegment: 2 * room) }
       world.join(0, 1, bySegment: 8, wire(50_000, 10_000))
-      // The way from the first room to the other takes 40 ms longer.
+      // Datagrams take 40 ms longer from the first room to the other than back.
       let end = world.peers[side].interfaces[1]
       world.interfaces[end].correction = Micros(side == 0 ? 20_000 : -20_000)
       for peer in 0...1 { world.setEnabled(true, peer: peer) }
@@ -161,7 +161,7 @@ import Testing
 
   /// Room 1 is later than room 0 by this number of beats, which is set at either relay.
   @Test(arguments: [(0, 4), (1, -4), (0, 3)])
-  func `a distance of beats survives tempo changes, starts and cuts`(side: Int, distance: Int) throws {
+  func `a beat distance between rooms survives tempo changes, starts and cuts`(side: Int, distance: Int) throws {
     let world = LinkWorld(seed: 6)
     for room in 0...1 {
       world.plug(world.addPeer(partsPerMillion: Double(room) * 20, isRelay: true), intoSegment: 2 * room)

@@ -11,7 +11,7 @@ import Testing
     Stranger(name, ghostOrigin: 0, intercept: bench.machine.ghost.intercept.count + lead)
   }
 
-  @Test func `the older session wins and within half a second the smaller id`() {
+  @Test func `the older session wins; within half a second, the smaller id wins`() {
     let smaller = UInt64.min + 1
     let greater = UInt64.max
     let cases: [(lead: Int64, id: UInt64, joins: Bool)] = [
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `a peer's state that is already known is not sent again`() {
+  @Test func `a peer's state that is already known makes us send nothing`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -198,7 +198,7 @@ import Testing
     #expect(bench.takeEvents().isEmpty)
   }
 
-  @Test func `enabling draws a new id each time`() {
+  @Test func `enabling Link draws a new node id each time`() {
     var bench = Bench(isEnabled: false)
     var names: Set<UInt64> = [bench.snapshot.node.rawValue]
     for _ in 0..<20 {

@@ -53,8 +53,8 @@ import Testing
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  /// Between two visits the attacker is silent long enough for the peers to agree; its old ids are then
-  /// unused or expired.
+  /// Between two visits the attacker is silent long enough for the peers to agree. By its next visit, its old
+  /// ids are unused or expired.
   @Test(arguments: campaign([3, 4, 8] as [UInt64]))
   func `the peers agree after each of three visits of an attacker`(seed: UInt64) {
     let first = world(seed, isHostile: true, wires: 3, turmoil: 4_000_000)
@@ -69,7 +69,7 @@ import Testing
     #expect(outcome.convergences.count == 4)
   }
 
-  /// Liars gave each half of a session another time, an hour apart, on 3 wires.
+  /// Liars gave each half of a session another time, an hour apart, on three networks.
   @Test(arguments: [529] as [UInt64])
   func `a session whose peers have two different times becomes one again`(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true, stepsClocks: true, wires: 3, turmoil: 10_000_000))
@@ -92,7 +92,7 @@ import Testing
     #expect(outcome(world(968, turmoil: 20_000_000)).violations.isEmpty)
   }
 
-  @Test func `a world is the same for the same seed`() {
+  @Test func `a simulated network behaves in the same way for the same seed`() {
     let scenario = world(5)
     let (first, second) = (outcome(scenario), outcome(scenario))
     #expect(first.datagramsSent == second.datagramsSent)
@@ -136,13 +136,13 @@ import Testing
     }
   }
 
-  @Test func `a clock that steps goes on from its new time`() {
+  @Test func `a simulated clock that steps goes on from its new time`() {
     var clock = DriftingClock(host: .zero, at: .zero, partsPerMillion: 100)
     clock.step(by: Micros(-5_000), at: Micros(1_000_000))
     #expect(clock.host(at: Micros(2_000_000)) == Micros(1_995_200))
   }
 
-  @Test func `events with equal times come in the order of their insertion`() {
+  @Test func `simulated events of equal times come in the order of insertion`() {
     var queue = EventQueue<Int>()
     var dice = Dice(seed: 3)
     let times = (0..<500).map { _ in Int64.random(in: 0...40, using: &dice) }
@@ -153,7 +153,7 @@ import Testing
     #expect(taken == expected.map(\.offset))
   }
 
-  @Test func `quantiles refer to the sorted values`() {
+  @Test func `quantiles are taken from the sorted samples`() {
     var samples = Samples()
     for value in [5.0, 1, 4, 2, 3] { samples.add(value) }
     #expect(samples.median == 3)

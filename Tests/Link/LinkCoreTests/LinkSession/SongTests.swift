@@ -42,7 +42,7 @@ import Testing
     return change
   }
 
-  @Test func `a peer's line is obeyed and passed on`() {
+  @Test func `a peer's song line is obeyed and passed on`() {
     var (bench, stranger) = connected()
     tell(song(900_000), &bench, &stranger)
     #expect(bench.snapshot.state.songLine == line(at: 8, song: 64))
@@ -53,7 +53,7 @@ import Testing
     #expect(bench.snapshot.state.songDecision == 1)
   }
 
-  @Test func `only a later decision is taken`() {
+  @Test func `a peer's song line is taken only if it was decided later than ours`() {
     for (stamp, isTaken) in [(Int64(500_001), true), (499_999, false), (-9, false)] {
       var (bench, stranger) = connected()
       tell(song(500_000), &bench, &stranger)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func `of two decisions in one microsecond every machine takes the same`() {
+  @Test func `of two song lines of one microsecond all machines take the same`() {
     let two = [song(500_000, song: 2), song(500_000, song: 3)]
     for order in [two, two.reversed()] {
       var (bench, stranger) = connected()
@@ -72,14 +72,14 @@ import Testing
     }
   }
 
-  @Test func `a peer that tells no line takes none away`() {
+  @Test func `a peer that sends no song line does not remove the session's`() {
     var (bench, stranger) = connected()
     tell(song(500_000), &bench, &stranger)
     tell(nil, &bench, &stranger)
     #expect(bench.snapshot.state.songLine != nil)
   }
 
-  @Test func `a line under a known id from another host is obeyed`() {
+  @Test func `a song line under a known id from another host is obeyed`() {
     var (bench, stranger) = connected()
     var state = stranger.state
     state.song = song(900_000)
@@ -88,7 +88,7 @@ import Testing
     stranger.state.song = nil
   }
 
-  @Test func `an impossible line is counted and the rest of the message counts`() {
+  @Test func `an impossible song line is ignored, but not the rest of its message`() {
     let far = Limits.farthestSong.millionths
     let lines = [
       line(at: 8, song: -1), line(at: 8, song: 0, meter: 0), line(at: 8, song: 0, meter: 65),
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func `every possible line is obeyed`() {
+  @Test func `every possible song line is obeyed`() {
     for beatType in [1, 2, 4, 8, 16, 32] as [UInt8] {
       for meter in [1, 64] as [UInt8] {
         var (bench, stranger) = connected()
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `a line ahead of a wrong clock is obeyed once the clock is right`() {
+  @Test func `a song line stamped too far ahead is obeyed when our clock is near it`() {
     var (bench, stranger) = connected()
     tell(song(9_000_000), &bench, &stranger)
     #expect(bench.snapshot.state.songLine == nil)
@@ -131,7 +131,7 @@ import Testing
     #expect(bench.snapshot.state.songLine != nil)
   }
 
-  @Test func `without song sync no line is obeyed, sent or decided`() {
+  @Test func `without song sync no song line is obeyed, sent or decided`() {
     var (bench, stranger) = connected(isOn: false)
     tell(song(900_000), &bench, &stranger)
     decide(line(at: 1, song: 1), &bench)
@@ -140,7 +140,7 @@ import Testing
     #expect(bench.takeAlives().allSatisfy { $0.song == nil })
   }
 
-  @Test func `switching song sync on obeys the session's line at once`() {
+  @Test func `switching song sync on obeys the session's song line at once`() {
     var (bench, stranger) = connected(isOn: false)
     tell(song(900_000), &bench, &stranger)
     bench.handle(.enableSongSync(true))
@@ -152,7 +152,7 @@ import Testing
     #expect(bench.takeAlives().allSatisfy { $0.song == nil })
   }
 
-  @Test func `our decision is sent at once in the session's beats`() throws {
+  @Test func `our own song line is sent at once in the session's beats`() throws {
     var (bench, _) = connected()
     // Our client counts other beats than the session.
     var state = bench.snapshot.state
@@ -166,7 +166,7 @@ import Testing
     #expect(bench.takeAlives().last?.song == told)
   }
 
-  @Test func `a repeated decision is a new decision`() {
+  @Test func `setting the same song line again is a new decision`() {
     var (bench, _) = connected()
     for count in 1...3 {
       decide(line(at: 4, song: 4), &bench)
@@ -175,7 +175,7 @@ import Testing
     #expect(bench.machine.song?.timestamp == Micros(1_000_002))
   }
 
-  @Test func `a peer whose clock is ahead does not block our decisions`() {
+  @Test func `a peer whose clock is ahead does not block our song lines`() {
     for ahead in [Int64(2), 4_999_999, 5_000_000] {
       var (bench, stranger) = connected()
       tell(song(1_000_000 + ahead), &bench, &stranger)
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func `an absurd decision changes nothing`() {
+  @Test func `an absurd song line from our user changes nothing`() {
     for wrong in [line(at: 1e10, song: 1), line(at: 1, song: 1e10), line(at: 1, song: 1, meter: 0)] {
       var (bench, _) = connected()
       decide(wrong, &bench)
@@ -203,7 +203,7 @@ import Testing
     #expect(bench.snapshot.state.songDecision == 1)
   }
 
-  /// Joins the session of a stranger that tells this line.
+  /// Joins the session of a stranger that announces this song line.
   private func joined(_ told: SessionSong?, after own: SongLine? = nil) -> (Bench, Stranger) {
     var bench = Bench()
     bench.handle(.enableSongSync(true))
@@ -215,23 +215,23 @@ import Testing
     return (bench, stranger)
   }
 
-  @Test func `joining learns the session's line without another message`() throws {
+  @Test func `joining takes the session's song line without another message`() throws {
     let (bench, stranger) = joined(song(60_000_000, at: 100))
     #expect(bench.snapshot.session == stranger.state.session)
     let told = try #require(bench.snapshot.state.songLine)
-    // The client's own beats: the line and the session are equally far from the present beat.
+    // In the client's own beats, the song line is as far from the present beat as in the session's beats.
     let present = stranger.state.timeline.beats(at: stranger.ghost.ghost(atHost: bench.now)).value
     #expect(abs((told.sessionBeat.value - beat(bench)) - (100 - present)) < 0.000_01)
     #expect(told.songBeat == Beats(64))
   }
 
-  @Test func `joining a session drops our own line`() {
+  @Test func `joining a session drops our own song line`() {
     let own = line(at: 0, song: 16)
     #expect(joined(nil, after: own).0.snapshot.state.songLine == nil)
     #expect(joined(song(-4, at: 100), after: own).0.snapshot.state.songLine?.songBeat == Beats(64))
   }
 
-  @Test func `a decision made for a session that we have left is dropped`() throws {
+  @Test func `a song line decided for a session that we have left is dropped`() throws {
     var bench = Bench()
     bench.handle(.enableSongSync(true))
     var state = bench.snapshot.state
@@ -245,7 +245,7 @@ import Testing
     #expect(bench.snapshot.state.songLine == nil && bench.machine.counters.staleCommits == 1)
   }
 
-  @Test func `a machine that is left alone keeps its line for the peer that returns`() {
+  @Test func `a machine that is left alone keeps its song line for a returning peer`() {
     var (bench, stranger) = connected()
     tell(song(900_000), &bench, &stranger)
     let before = bench.snapshot
@@ -259,7 +259,7 @@ import Testing
     #expect(bench.takeAlives().last?.song == bench.machine.song)
   }
 
-  @Test func `very far from zero the client's line has small numbers`() throws {
+  @Test func `at beats far from zero the client's song line has small numbers`() throws {
     var (bench, stranger) = connected()
     let far = Beats(millionths: 720_720_000_000 * 5_000_000)
     stranger.state.timeline = Timeline(
@@ -273,9 +273,9 @@ import Testing
     #expect(bench.machine.song?.line.sessionBeat == far + Beats(4))
   }
 
-  /// The session is 18.2 beats further than we thought: the line is moved by whole bars.
+  /// The session is 18.2 beats further than we thought: the song line is moved by whole bars.
   @Test(arguments: [(4, 4, 20), (7, 8, 17.5)] as [(UInt8, UInt8, Double)])
-  func `a decision after a sleep waits for the clock and keeps its distance`(
+  func `a song line set after a sleep waits for the clock, then moves by bars`(
     meter: UInt8, type: UInt8, moved: Double
   ) {
     var (bench, stranger) = connected()
@@ -287,7 +287,7 @@ import Testing
     #expect(bench.machine.song?.line == line(at: 4 + moved, song: 16, meter: meter, type: type))
   }
 
-  @Test func `the audio thread sees its decision, and a peer's at once`() throws {
+  @Test func `the audio thread sees its song line at once, and that of a peer`() throws {
     var (bench, stranger) = connected()
     var audio = AudioSession(bench.snapshot.state)
     var state = audio.capture(bench.snapshot.state, workedIn: 0, at: bench.now)
@@ -302,7 +302,7 @@ import Testing
     #expect(seen.songLine == line(at: 8, song: 64) && seen.songDecision == 2)
   }
 
-  @Test func `states differ by their decision and by an edited line`() {
+  @Test func `session states differ by the decision on a song line and by its edits`() {
     var (bench, stranger) = connected()
     let first = bench.snapshot.state
     tell(song(900_000), &bench, &stranger)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import LinkWorld
 
-/// Song sync among ten machines on two wires, and between rooms.
+/// Song sync among ten machines on two networks, and between rooms.
 @Suite("Song sync in a world") struct SongWorldTests {
-  /// Machines 0 to 7 share the song, 8 and 9 do not. Machine 0 is on both wires.
+  /// Machines 0 to 7 share the song, 8 and 9 do not. Machine 0 is on both networks.
   private func world(seed: UInt64, loss: Double = 0.15) -> LinkWorld {
     var conditions = NetworkConditions()
     (conditions.delay, conditions.jitter, conditions.loss) = (Micros(1_000), Micros(2_000), loss)
@@ -53,8 +53,8 @@ import Testing
     return snapshot.sessionTimeline.beats(at: snapshot.ghost.ghost(atHost: world.host(of: peer))).value
   }
 
-  /// Expects that these peers are at one beat of the song. Their clocks may differ: to 0.1 ms, they differ in
-  /// the song as in the session. `clocks` is the largest difference of two clocks, in microseconds.
+  /// Expects that these peers are at one beat of the song. Their clocks may differ by `clocks` microseconds.
+  /// Then the peers differ in the song by as much as in the session, within 0.1 ms.
   private func expectOnePlace(
     _ peers: [Int], song: Double? = nil, clocks: Double = 15_000, _ world: LinkWorld, _ what: String
   ) {
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(arguments: campaign(1...8 as ClosedRange<UInt64>))
-  func `two seconds after a decision all machines are at one place`(seed: UInt64) {
+  func `2 s after a user sets the song line all machines follow it`(seed: UInt64) {
     let world = world(seed: seed)
     #expect(world.peers.allSatisfy { $0.snapshot.state.songLine == nil })
     var dice = Dice(seed: seed)
@@ -98,10 +98,10 @@ import Testing
   }
 
   @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
-  func `two decisions at one moment end at one place within a second`(seed: UInt64) {
+  func `if two users set the song line at once, all agree within a second`(seed: UInt64) {
     let world = world(seed: seed, loss: 0)
     for turn in 1...20 {
-      // Two machines on different wires.
+      // The two machines are on different networks.
       decide(turn % 4 * 2, song: Double(turn), in: world)
       decide(turn % 3 * 2 + 1, song: 100, in: world)
       world.run(for: Micros(1_000_000))
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
-  func `a machine that leaves, dies or returns changes nothing`(seed: UInt64) {
+  func `a machine that leaves, dies or returns does not move the song`(seed: UInt64) {
     let world = world(seed: seed)
     decide(3, song: 48, in: world)
     world.run(for: Micros(2_000_000))
@@ -122,7 +122,8 @@ import Testing
         #expect(world.peers[peer].snapshot.state.songDecision == decisions[peer], "\(what), peer \(peer)")
       }
     }
-    // Machine 3 has decided. Machine 4 returns with everything forgotten, machine 5 with its old state.
+    // Machine 3 has set the song line. Machine 4 returns with everything forgotten, machine 5 with its old
+    // state.
     for (peer, leaves) in [(3, true), (4, false)] {
       decisions = world.peers.map(\.snapshot.state.songDecision)
       if leaves { world.setEnabled(false, peer: peer) } else { world.kill(peer) }
@@ -147,7 +148,7 @@ import Testing
     expectOnePlace(sharing, song: 96, clocks: 30_000, world, "seed \(seed), after a short cut")
   }
 
-  @Test func `the last machine of a session keeps the place for a restarted one`() {
+  @Test func `the last machine keeps the song's place for a restarted machine`() {
     let world = LinkWorld(seed: 9)
     for peer in 0...1 {
       world.plug(world.addPeer(host: Micros(Int64(peer) * 5_000_000)))
@@ -167,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func `a machine sends a line only with the choice and after a decision`() {
+  @Test func `a song line is sent only with song sync and after a user has set it`() {
     let world = world(seed: 11)
     var speakers: Set<Int> = []
     world.onSend = { packet, sender, _, channel in
@@ -193,7 +194,7 @@ import Testing
 
   /// The second room is four beats later in the session, and so in the song.
   @Test(arguments: [0, 4])
-  func `far rooms are in one song`(distance: Int) {
+  func `rooms joined over the Internet are at one place of the song`(distance: Int) {
     let world = LinkWorld(seed: 12)
     for room in 0...1 {
       world.plug(world.addPeer(partsPerMillion: Double(room) * 20, isRelay: true), intoSegment: 2 * room)

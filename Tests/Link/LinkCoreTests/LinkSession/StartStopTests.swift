@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `a commit that is not later than our last is ignored`() {
+  @Test func `a start or stop that is not later than our last is ignored`() {
     var (bench, _) = connected()
     bench.commitPlaying(true)
     bench.commitPlaying(false)
@@ -98,19 +98,19 @@ import Testing
     #expect(bench.takeEvents() == [.startStop(false)])
   }
 
-  @Test func `a later stop of the session replaces ours`() {
+  @Test func `a stop of our own that is later than a peer's start replaces it`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 1_200_000)
     bench.meet(stranger)
-    // The client takes a commit that is later than the client's last one. The session takes a commit only if
-    // it is later than the session's last start or stop.
+    // The client accepts a commit that is later than the client's last commit. The session accepts a commit
+    // only if it is later than the session's last start or stop.
     bench.now = bench.now + Micros(300_000)
     bench.commitPlaying(false)
     #expect(!bench.machine.startStop.isPlaying)
     #expect(bench.machine.startStop.timestamp == Micros(1_300_000))
   }
 
-  @Test func `joining does not take over the start of a running session`() {
+  @Test func `joining a session that plays does not start our program`() {
     var bench = Bench()
     bench.handle(.enableStartStopSync(true))
     var stranger = Stranger(7)
@@ -130,7 +130,7 @@ import Testing
     #expect(bench.snapshot.state.isPlaying)
   }
 
-  @Test func `joining keeps our own start`() {
+  @Test func `joining a session keeps our own start`() {
     var bench = Bench()
     bench.handle(.enableStartStopSync(true))
     bench.now = bench.now + Micros(10)
@@ -152,7 +152,7 @@ import Testing
     #expect(abs((state.timeline.beats(at: state.timeOfPlaying) - Beats(8)).millionths) <= 1)
   }
 
-  @Test func `with sync on a later timing change imports a start passed on before`() {
+  @Test func `once start/stop sync is on, a tempo change applies an earlier start`() {
     var (bench, stranger) = connected(follows: false)
     start(&stranger, stamp: 900_000)
     bench.meet(stranger)
@@ -201,7 +201,7 @@ import Testing
     }
   }
 
-  @Test func `a start ahead of a wrong clock is followed once the clock is right`() {
+  @Test func `a start stamped too far ahead is followed once our clock is near it`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 9_000_000)
     bench.meet(stranger)

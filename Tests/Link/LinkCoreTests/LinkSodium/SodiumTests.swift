@@ -24,7 +24,7 @@ struct SodiumTests {
     #expect(
       try #require(Sodium.shared(bob, with: alices)).bytes
         == bytes("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742"))
-    // These public halves would give the same shared secret to everyone.
+    // The following public halves would give the same shared secret to everyone.
     #expect(Sodium.shared(bob, with: FarKey([UInt8](repeating: 0, count: 32))!) == nil)
     #expect(Sodium.shared(bob, with: FarKey([1] + [UInt8](repeating: 0, count: 31))!) == nil)
   }
@@ -40,7 +40,7 @@ struct SodiumTests {
         == bytes("b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"))
   }
 
-  @Test(arguments: [0, 1, 30, 512]) func `a seal needs its key and number and header`(count: Int) throws {
+  @Test(arguments: [0, 1, 30, 512]) func `sealed bytes can be opened only with their key, number and header`(count: Int) throws {
     let (one, other) = (FarKey((0..<32).map { UInt8($0) })!, FarKey((1..<33).map { UInt8($0) })!)
     let plain = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
     let sealed = Sodium.seal(plain, one, number: 7, header: [3, 1])
@@ -65,7 +65,7 @@ struct SodiumTests {
 
   // MARK: Text
 
-  @Test func `different spellings of one text give one key`() throws {
+  @Test func `different spellings of one key text give one key`() throws {
     let written = [
       "correct horse battery staple", "Correct-Horse  battery\tSTAPLE\n", " correct_horse-battery staple ",
     ]
@@ -96,7 +96,7 @@ struct SodiumTests {
     }
   }
 
-  @Test func `drawn keys are usable and different and easy to read`() throws {
+  @Test func `generated keys are usable, different and easy to read`() throws {
     let drawn = (0..<1000).map { _ in KeyText.drawn() }
     #expect(Set(drawn).count == 1000)
     for text in drawn {
@@ -147,7 +147,7 @@ struct SodiumTests {
     #expect(throws: KeyFile.Failure.notPrivate(mode: mode)) { try KeyFile.read(path) }
   }
 
-  @Test func `a missing file, a folder and an unusable key give three errors`() throws {
+  @Test func `a missing key file, a folder and an unusable key give three errors`() throws {
     let directory = try ScratchFolder()
     #expect(throws: KeyFile.Failure.system("open", ENOENT)) { try KeyFile.read(directory.path + "/none") }
     #expect(throws: KeyFile.Failure.notAFile) { try KeyFile.read(directory.path) }

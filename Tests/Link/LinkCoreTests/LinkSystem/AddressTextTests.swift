@@ -15,7 +15,7 @@ struct AddressTextTests {
     #expect(address.description == text && Address(text) == address)
   }
 
-  @Test func `endpoints put IPv6 in brackets`() {
+  @Test func `an endpoint is written with its IPv6 address in brackets`() {
     let scoped = Endpoint(.v6(high: 0xff12 << 48, low: 0x8080, scope: 4), port: 20808)
     #expect(scoped.description == "[ff12::8080%4]:20808" && Endpoint("[ff12::8080%4]:20808") == scoped)
     let plain = Endpoint(.v4(0xe04c_4e4b), port: 20808)
@@ -43,7 +43,7 @@ struct AddressTextTests {
     ("fe80::/10", "febf::1%1", "fec0::1"), ("2001:db8::/65", "2001:db8::7fff:0:0:1", "2001:db8::8000:0:0:1"),
     ("::/0", "1::2", "1.2.3.4"), ("2001:db8::7", "2001:db8::7", "2001:db8::6"),
   ])
-  func `a range contains its network only`(range: String, inside: String, outside: String) throws {
+  func `an address range contains only the addresses of its network`(range: String, inside: String, outside: String) throws {
     let range = try #require(AddressRange(range))
     #expect(range.contains(try #require(Address(inside))))
     #expect(!range.contains(try #require(Address(outside))))
@@ -52,7 +52,7 @@ struct AddressTextTests {
   @Test(arguments: [
     "1.2.3.4/33", "1.2.3.4/-1", "1.2.3.4/", "::1/129", "1.2.3.4/+8", "1.2.3.4/99999999999999999999",
   ])
-  func `text that is not a range is refused`(text: String) { #expect(AddressRange(text) == nil) }
+  func `text that is not an address range is refused`(text: String) { #expect(AddressRange(text) == nil) }
 
   @Test func `this machine has a loopback interface`() throws {
     let loopback = try #require(Interface.up()?.first { $0.isLoopback })

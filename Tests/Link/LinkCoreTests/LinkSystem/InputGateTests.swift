@@ -30,7 +30,7 @@ struct InputGateTests {
   }
 
   @Test
-  func `a flooding source does not use up the share of its level`() {
+  func `one flooding sender does not use up the share of its trust level`() {
     var gate = gate()
     var (floods, others) = (0, 0)
     for millisecond in 0..<10_000 {
@@ -43,7 +43,7 @@ struct InputGateTests {
   }
 
   @Test
-  func `accounts are limited, and the silent ones are forgotten`() {
+  func `the number of remembered senders is limited; silent ones are dropped`() {
     var gate = gate(most: 10, memory: Micros(2_000_000))
     for source in 0..<10 { gate.charge(5, to: source, at: .zero) }
     #expect(gate.recall(3, at: Micros(1_500_000)) != nil)
@@ -56,7 +56,7 @@ struct InputGateTests {
   }
 
   @Test(arguments: [true, false])
-  func `a source that returned is remembered among many new sources`(hasReturned: Bool) {
+  func `a sender that returned is remembered among many new senders`(hasReturned: Bool) {
     var gate = InputGate<Int>(
       { _ in .init(perSecond: 20, atOnce: 20) }, ofSource: .init(perSecond: 10, atOnce: 5), most: 10,
       memoryOfReturned: Micros(60_000_000), at: .zero)
@@ -68,7 +68,7 @@ struct InputGateTests {
   }
 
   @Test
-  func `a source with a limited debt is admitted again soon`() {
+  func `a sender with a limited debt is admitted again soon`() {
     for (most, seconds) in [(5.0, 1), (.infinity, 10)] {
       var gate = gate()
       for _ in 0..<21 { gate.charge(5, to: 1, mostDebt: most, at: .zero) }
@@ -78,7 +78,7 @@ struct InputGateTests {
   }
 
   @Test
-  func `a source is admitted again only after its debt is paid`() {
+  func `a sender is admitted again only after its debt is paid`() {
     var gate = gate()
     func has(_ trust: Trust, at now: Int64) -> Bool { gate.has(trust, at: Micros(now)) }
     func admits(at now: Int64) -> Bool { gate.admit(1, .stranger, at: Micros(now)) }

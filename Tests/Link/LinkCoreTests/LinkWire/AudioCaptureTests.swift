@@ -3,7 +3,7 @@ import LinkBeatMath
 import LinkWire
 import Testing
 
-/// Datagrams that the reference sent on its audio sockets.
+/// Datagrams that Ableton's library sent on its audio sockets.
 struct AudioCaptureTests {
   @Test func `every captured datagram of Link audio survives a round trip`() throws {
     var kinds = [UInt8: Set<Int>]()
@@ -48,7 +48,7 @@ struct AudioCaptureTests {
     #expect(Array(pings.prefix(2)) == [true, false])
   }
 
-  @Test func `a tempo change begins a chunk in the same datagram`() throws {
+  @Test func `a tempo change begins another audio chunk in the same datagram`() throws {
     var chunks: [[AudioBuffer.Chunk]] = []
     for datagram in Capture.audio[1] where datagram.count == 600 {
       try decodingAudio(datagram) { read in

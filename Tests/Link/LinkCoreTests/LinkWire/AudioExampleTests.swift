@@ -3,7 +3,7 @@ import LinkBeatMath
 import LinkWire
 import Testing
 
-/// The examples of facts: link-audio 2.1, byte for byte.
+/// The examples of audio sockets' datagrams in facts: link-audio 2.1, byte for byte.
 struct AudioExampleTests {
   static let node = WorkedMessageTests.node
   static let channel = NodeID(rawValue: 0x7723_394c_6d2e_5a74)  // w#9Lm.Zt
@@ -47,7 +47,7 @@ struct AudioExampleTests {
     }
   }
 
-  @Test func `audio has a beat and a tempo of the session`() throws {
+  @Test func `a datagram of audio has a beat and a tempo of the session`() throws {
     try decodingAudio(Self.audio) { datagram in
       guard case .audio(let buffer) = datagram.body else {
         Issue.record("not audio")
@@ -66,7 +66,7 @@ struct AudioExampleTests {
   }
 
   @Test(arguments: zip(all.indices, all))
-  func `each example is written as it was read`(index: Int, example: [UInt8]) throws {
+  func `each example datagram of Link Audio is written as it was read`(index: Int, example: [UInt8]) throws {
     #expect(try rewritten(example) == example)
   }
 }

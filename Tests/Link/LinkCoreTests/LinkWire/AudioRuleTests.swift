@@ -23,7 +23,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func `bytes that are not a message are refused`() {
+  @Test func `bytes that are not a message of Link Audio are refused`() {
     #expect(Self.refusal([]) == .notLink)
     #expect(Self.refusal([UInt8](repeating: 0, count: 10)) == .notLink)
     #expect(Self.refusal([UInt8](repeating: 0, count: 1200)) == .notLink)
@@ -44,14 +44,14 @@ struct AudioRuleTests {
     #expect(Self.refusal(WorkedMessageTests.alive) == .notLink)
   }
 
-  @Test func `a message longer than 1200 bytes is refused`() {
+  @Test func `a message of Link Audio longer than 1200 bytes is refused`() {
     let room = 1200 - 20 - 16 - 8
     let longest = Self.header(1) + Self.session + entry("what", [UInt8](repeating: 1, count: room))
     #expect(longest.count == 1200 && Self.refusal(longest) == nil)
     #expect(Self.refusal(longest + [0]) == .tooLong)
   }
 
-  @Test func `messages without a required entry are refused`() {
+  @Test func `messages of Link Audio without a required entry are refused`() {
     for type in 1...5 as ClosedRange<UInt8> { #expect(Self.refusal(Self.header(type)) == .missingEntry) }
     #expect(Self.refusal(Self.header(1) + entry("__pi", Self.text([65]))) == .missingEntry)
     // The session is enough for a peer without a name or channels.
@@ -59,13 +59,13 @@ struct AudioRuleTests {
   }
 
   @Test(arguments: ["chid", "__ht"], [0, 7, 9])
-  func `an entry whose value has the wrong size is refused`(key: String, size: Int) {
+  func `an entry of Link Audio whose value has the wrong size is refused`(key: String, size: Int) {
     let type: UInt8 = key == "chid" ? 4 : 3
     #expect(
       Self.refusal(Self.header(type) + entry(key, [UInt8](repeating: 1, count: size))) == .wrongEntrySize)
   }
 
-  @Test func `a list is refused as a whole if one part is wrong`() {
+  @Test func `a list of channels is refused as a whole if one part is wrong`() {
     let item = Self.text(Array("x".utf8)) + bytes(of: 5)
     func refusal(_ value: [UInt8]) -> DecodingFailure? {
       Self.refusal(Self.header(1) + Self.session + entry("auca", value))
@@ -81,7 +81,7 @@ struct AudioRuleTests {
     #expect(refusal(Self.list(1, bytes("00000006") + [1] + bytes(of: 5))) == .brokenList)
   }
 
-  @Test func `a goodbye is refused as a whole if one part is wrong`() {
+  @Test func `a goodbye of channels is refused as a whole if one part is wrong`() {
     func refusal(_ value: [UInt8]) -> DecodingFailure? { Self.refusal(Self.header(2) + entry("aucb", value)) }
     let ids = bytes(of: 1) + bytes(of: 2)
     #expect(refusal(Self.list(2, ids)) == nil)
@@ -95,7 +95,7 @@ struct AudioRuleTests {
     #expect(Self.header(2).count + entry("aucb", Self.list(Wire.maximumByes, full)).count == 1200)
   }
 
-  @Test func `a name ends at the end of its entry`() {
+  @Test func `a peer or channel name that does not fit its entry is refused`() {
     func refusal(_ name: [UInt8]) -> DecodingFailure? {
       let asPeer = Self.refusal(Self.header(1) + Self.session + entry("__pi", Self.text(name)))
       let asChannel = Self.refusal(
@@ -117,7 +117,7 @@ struct AudioRuleTests {
   /// are the names beside it.
   @Test(
     arguments: [[0x42, 0xe4, 0x73], [0xe2, 0x82], [0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80]] as [[UInt8]])
-  func `a name that is not UTF-8 hides no other entry`(name: [UInt8]) throws {
+  func `a peer or channel name that is not UTF-8 hides no other entry`(name: [UInt8]) throws {
     let names = [Array("Good1".utf8), name, Array("Good2".utf8)]
     var items: [UInt8] = []
     for (id, name) in names.enumerated() { items += Self.text(name) + bytes(of: Int64(id)) }
@@ -134,9 +134,9 @@ struct AudioRuleTests {
     }
   }
 
-  /// Betas of the reference send such names (facts: link-audio 2): the name is cut, and the names beside it
-  /// stay whole.
-  @Test func `a name that is too long hides no other entry`() throws {
+  /// Betas of Ableton's library send such names (facts: link-audio 2): the name is cut, and the names beside
+  /// it stay whole.
+  @Test func `a peer or channel name that is too long hides no other entry`() throws {
     let long = Array(("ab" + String(repeating: "가", count: 100)).utf8)
     for (name, size) in [
       (long, 254), ([UInt8](repeating: 65, count: 257), 256), ([UInt8](repeating: 0x80, count: 400), 252),
@@ -158,7 +158,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func `a name is cut between two characters`() {
+  @Test func `a peer or channel name that is too long is cut between characters`() {
     for (text, size) in [
       (String(repeating: "a", count: 300), 256), ("a" + String(repeating: "é", count: 200), 255),
       (String(repeating: "🎹", count: 65), 256), ("aa" + String(repeating: "🎹", count: 65), 254), ("", 0),
@@ -199,7 +199,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func `audio that contradicts its head is refused`() {
+  @Test func `audio with an impossible or contradictory header is refused`() {
     let good = [(frames: 5, tempo: Int64(500_000)), (frames: 2, tempo: 500_000)]
     for codec in [0, 2, 255] as [UInt8] {
       #expect(Self.refusal(Self.audio(chunks: good, codec: codec)) == .unknownCodec)
@@ -254,9 +254,9 @@ struct AudioRuleTests {
     #expect(!isWritten([chunk(.max), chunk(.max)]))
   }
 
-  /// Channels are split over announcements as the reference does it: an announcement has at most 1176 bytes
-  /// of entries, including the ping's.
-  @Test func `an announcement takes as many channels as fit`() throws {
+  /// Channels are split over announcements as Ableton's library does it: an announcement has at most 1176
+  /// bytes of entries, including the ping's.
+  @Test func `an announcement takes as many audio channels as fit`() throws {
     for ping in [nil, AudioExampleTests.echo] {
       let writer = [UInt8]().withUnsafeBytes {
         AnnouncementWriter(from: Self.node, in: Self.node, named: $0, ping: ping)
@@ -337,7 +337,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func `random bytes are refused`() {
+  @Test func `random bytes are refused as messages of Link Audio`() {
     var generator = MutationTests.Seeded(state: 7)
     for _ in 0..<10_000 {
       let noise = (0..<Int.random(in: 0..<300, using: &generator)).map { _ in

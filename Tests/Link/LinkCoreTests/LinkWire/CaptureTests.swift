@@ -3,9 +3,9 @@ import LinkBeatMath
 import LinkWire
 import Testing
 
-/// Datagrams of the reference must survive decoding and encoding to the byte.
+/// Datagrams of Ableton's library must survive decoding and encoding to the byte.
 struct CaptureTests {
-  @Test func `every captured datagram survives a round trip to the byte`() throws {
+  @Test func `every captured datagram has the same bytes after decode and encode`() throws {
     var counts = [Int: Int]()
     for datagram in Capture.datagrams {
       counts[datagram.count, default: 0] += 1
@@ -32,7 +32,7 @@ struct CaptureTests {
     }
   }
 
-  @Test func `the capture contains the session of its description`() throws {
+  @Test func `the recorded packets contain the session of their description`() throws {
     var tempos = Set<Int64>()
     var nodes = Set<NodeID>()
     var sawPlaying = false

@@ -3,7 +3,7 @@ import LinkBeatMath
 import LinkWire
 import Testing
 
-/// The rules of facts: link 4.1, 4.2, 4.3.
+/// The rules of pings and pongs in facts: link 4.1, 4.2, 4.3.
 struct MeasurementRuleTests {
   static let ping = Array(WorkedMessageTests.ping1[..<9])
   static let pong = Array(WorkedMessageTests.pong1[..<9])
@@ -71,7 +71,7 @@ struct MeasurementRuleTests {
     }
   }
 
-  @Test func `messages of another type or protocol are refused`() {
+  @Test func `measurement messages of another type or protocol are refused`() {
     #expect(throws: DecodingFailure.unknownType) { try decodeMeasurement(Array(Self.ping[..<8]) + [0]) }
     #expect(throws: DecodingFailure.unknownType) { try decodeMeasurement(Array(Self.ping[..<8]) + [3]) }
     for count in 0..<9 {

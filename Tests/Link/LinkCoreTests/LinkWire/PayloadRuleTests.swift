@@ -17,21 +17,21 @@ struct PayloadRuleTests {
   }
 
   @Test(arguments: 1...7)
-  func `rule 1 a rest of fewer than eight bytes makes the message invalid`(count: Int) {
+  func `by payload rule 1 a rest of 1 to 7 bytes makes the message invalid`(count: Int) {
     #expect(throws: DecodingFailure.brokenPayload) {
       try state(Self.timeline + [UInt8](repeating: 0x41, count: count))
     }
   }
 
   @Test(arguments: [1, 8, 0x7fff_ffff, 0xffff_ffff] as [UInt32])
-  func `rule 2 an entry longer than the rest makes the message invalid`(excess: UInt32) {
+  func `by payload rule 2 an entry longer than the rest is an error`(excess: UInt32) {
     let size = (0..<4).map { UInt8(truncatingIfNeeded: excess >> (24 - 8 * $0)) }
     #expect(throws: DecodingFailure.brokenPayload) { try state(Self.timeline + Array("what".utf8) + size) }
     #expect(throws: DecodingFailure.brokenPayload) { try state(Array("sess".utf8) + size) }
   }
 
   @Test(arguments: ["what", "__pi", "auca", "aucb", "chid", "__ht", "__gt", "_pgt", "TMLN"])
-  func `rule 3 an unknown entry is skipped`(key: String) throws {
+  func `by payload rule 3 an unknown entry is skipped`(key: String) throws {
     for size in [0, 1, 3, 100] {
       let unknown = entry(key, [UInt8](repeating: 0xff, count: size))
       #expect(try state(unknown + Self.timeline + unknown) == state(Self.timeline))
@@ -51,16 +51,16 @@ struct PayloadRuleTests {
   }
 
   @Test(arguments: ["tmln", "sess", "stst", "mep4", "mep6", "aep4", "aep6"], [-1, 1])
-  func `rule 4 a known entry of another size makes the message invalid`(key: String, excess: Int) throws {
+  func `by payload rule 4 a known entry of another size is an error`(key: String, excess: Int) throws {
     let sizes = ["tmln": 24, "sess": 8, "stst": 17, "mep4": 6, "mep6": 18, "aep4": 6, "aep6": 18]
     let value = [UInt8](repeating: 1, count: try #require(sizes[key]))
     #expect(throws: Never.self) { try state(entry(key, value)) }
     let other = excess < 0 ? Array(value.dropLast()) : value + [1]
-    if key == "sess" && excess < 0 { return }  // rule 8
+    if key == "sess" && excess < 0 { return }  // rule 8 allows a short session id
     #expect(throws: DecodingFailure.wrongEntrySize) { try state(entry(key, other)) }
   }
 
-  @Test func `rule 5 entries may have any order, and of equal keys the last counts`() throws {
+  @Test func `by payload rule 5 the order is free; of equal keys the last counts`() throws {
     let session = entry("sess", Array("abcdefgh".utf8))
     #expect(try state(Self.timeline + session) == state(session + Self.timeline))
     let other = entry("sess", Array("ABCDEFGH".utf8))
@@ -71,7 +71,7 @@ struct PayloadRuleTests {
     #expect(try state(v6 + v4).measurement == Endpoint(.v4(0x0102_0304), port: 0x506))
   }
 
-  @Test func `rule 6 a missing entry leaves zeros`() throws {
+  @Test func `by payload rule 6 a missing entry leaves zeros`() throws {
     let empty = try state([])
     #expect(empty.session == NodeID(rawValue: 0))
     #expect(empty.timeline.tempo.beatsPerMinute == 0)
@@ -80,7 +80,7 @@ struct PayloadRuleTests {
     #expect(empty.measurement == nil)
   }
 
-  @Test func `rule 7 a broken payload leaves the header readable`() throws {
+  @Test func `by payload rule 7 a broken payload leaves the header readable`() throws {
     let broken = Self.header + [1, 2, 3]
     #expect(throws: DecodingFailure.brokenPayload) { try decodeDiscovery(broken) }
     let header = try decodeDiscoveryHeader(broken)
@@ -88,7 +88,7 @@ struct PayloadRuleTests {
   }
 
   @Test(arguments: 0...7)
-  func `rule 8 a short session id is filled with zeros`(count: Int) throws {
+  func `by payload rule 8 a short session id is filled with zeros`(count: Int) throws {
     let value = [UInt8](repeating: 0x61, count: count)
     let expected = (value + [UInt8](repeating: 0, count: 8 - count)).reduce(UInt64(0)) {
       $0 << 8 | UInt64($1)
@@ -102,7 +102,7 @@ struct PayloadRuleTests {
     #expect(throws: DecodingFailure.impossibleTempo) { try state(timeline) }
   }
 
-  @Test func `any byte but zero means playing`() throws {
+  @Test func `in a start/stop entry any byte but zero means playing`() throws {
     for byte in [1, 2, 0x80, 0xff] as [UInt8] {
       #expect(try state(entry("stst", [byte] + bytes(of: 3) + bytes(of: 4))).startStop.isPlaying)
     }
@@ -118,20 +118,20 @@ struct PayloadRuleTests {
     }
   }
 
-  @Test func `the payload of a bye bye is ignored`() throws {
+  @Test func `the payload of a ByeBye is ignored`() throws {
     var message = Self.header + [9, 9, 9]
     message[8] = 3
     #expect(try decodeDiscovery(message) == .byeBye(Self.node))
   }
 
   @Test(arguments: [0, 4, 255] as [UInt8])
-  func `a message of another type is refused`(type: UInt8) {
+  func `a discovery message of an unknown type is refused`(type: UInt8) {
     var message = Self.header
     message[8] = type
     #expect(throws: DecodingFailure.unknownType) { try decodeDiscovery(message) }
   }
 
-  @Test func `a message of another session group is refused`() {
+  @Test func `a discovery message of another session group is refused`() {
     for offset in [10, 11] {
       var message = Self.header
       message[offset] = 1
@@ -139,7 +139,7 @@ struct PayloadRuleTests {
     }
   }
 
-  @Test func `a short datagram or another protocol is not Link`() {
+  @Test func `a datagram that is too short or of another protocol is not Link's`() {
     for count in 0..<20 {
       #expect(throws: DecodingFailure.notLink) { try decodeDiscovery(Array(Self.header[..<count])) }
     }

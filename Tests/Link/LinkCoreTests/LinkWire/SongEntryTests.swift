@@ -29,7 +29,7 @@ struct SongEntryTests {
     #expect(try decodeDiscovery(message) == .alive(state, ttl: 5))
   }
 
-  @Test func `a song entry of another size is skipped and the rest counts`() throws {
+  @Test func `a song entry of another size is skipped, but not the other entries`() throws {
     for size in 0...60 where size != 26 {
       let other = entry("tsng", Array((Self.value + Self.value + Self.value).prefix(size)))
       #expect(try state(Self.plain[..<20] + other + Self.plain[20...]) == state(Self.plain))
@@ -49,13 +49,13 @@ struct SongEntryTests {
     #expect(try encodeAlive(state(message)).array.suffix(34) == message.suffix(34))
   }
 
-  @Test func `of two song entries the last counts`() throws {
+  @Test func `of two song entries in one message the last counts`() throws {
     let first = entry("tsng", [UInt8](repeating: 1, count: 26))
     #expect(try state(Self.plain + first + entry("tsng", Self.value)).song == Self.song)
   }
 
-  /// The parser of Debian's 3.0.6, with the entry at each place among the others.
-  @Test func `the reference skips the song entry`() throws {
+  /// Runs the parser of Debian's Link 3.0.6, with the song entry at each place among the other entries.
+  @Test func `Ableton's library skips the song entry`() throws {
     let entries = [20..<52, 52..<68, 68..<93, 93..<107].map { Array(Self.plain[$0]) }
     let expected = try #require(parsed(Array(Self.plain[20...])))
     #expect(expected.timeline.beatOrigin == 17_250_000 && expected.isPlaying && expected.port == 54321)

@@ -10,7 +10,7 @@ struct ValueTests {
     #expect(NodeID(rawValue: 0x7f00_0000_0000_0000) < NodeID(rawValue: 0x8000_0000_0000_0000))
   }
 
-  @Test func `a node id is printed as the reference prints it`() {
+  @Test func `a node id is printed as Ableton's library prints it`() {
     #expect(NodeID(rawValue: 0x0100_0000_0000_00ff).description == "0x01000000000000ff")
   }
 
@@ -24,7 +24,7 @@ struct ValueTests {
     #expect(seen == Set(33...126))
   }
 
-  @Test func `the id of a relay is printable and lower than all others`() {
+  @Test func `the id of a relay is printable and lower than all other ids`() {
     var generator = MutationTests.Seeded(state: 2)
     for _ in 0..<1_000 {
       let relay = NodeID(ofRelayUsing: &generator)
@@ -33,7 +33,7 @@ struct ValueTests {
     }
   }
 
-  @Test func `IPv4 addresses come before IPv6, then number and scope decide`() {
+  @Test func `IPv4 addresses sort before IPv6, then by number, then by scope`() {
     let ordered: [Address] = [
       .v4(0x7f00_0001), .v4(0xc0a8_0001), .v4(0xffff_ffff), .v6(high: 0, low: 1, scope: 9),
       .v6(high: 0xfe80 << 48, low: 1, scope: 2), .v6(high: 0xfe80 << 48, low: 1, scope: 3),
@@ -53,7 +53,7 @@ struct ValueTests {
 
   /// The longest state that we send: on an IPv6 gateway, with audio, a clock origin and a song line. A new
   /// entry needs more room: in debug builds `Packet` stops the program that writes beyond its end.
-  @Test func `the longest state fits and is read as it was written`() throws {
+  @Test func `the longest state fits in a packet and is read as it was written`() throws {
     var state = WorkedMessageTests.state
     let v6 = Address.v6(high: 0xfe80 << 48, low: .max, scope: 0)
     state.measurement = Endpoint(v6, port: 54_321)
@@ -76,7 +76,7 @@ struct ValueTests {
   }
 
   #if DEBUG
-    @Test func `a message that does not fit stops the program`() async {
+    @Test func `in debug builds a message longer than its packet stops the program`() async {
       await #expect(processExitsWith: .failure) {
         var packet = Packet(copying: UnsafeRawBufferPointer(start: nil, count: 0))
         for _ in 0...Packet.capacity { packet?.append(0 as UInt8) }
@@ -84,7 +84,7 @@ struct ValueTests {
     }
   #else
     /// In a release build the program goes on, because it may be on a stage.
-    @Test func `a message longer than the capacity is cut`() throws {
+    @Test func `in release builds a message longer than its packet is cut`() throws {
       var packet = try #require(Packet(copying: UnsafeRawBufferPointer(start: nil, count: 0)))
       for byte in 0...Packet.capacity { packet.append(UInt8(byte)) }
       #expect(packet.count == Packet.capacity)

@@ -3,7 +3,7 @@ import LinkBeatMath
 import LinkWire
 import Testing
 
-/// The worked examples of facts: link 2.2 and 4.1, byte for byte.
+/// The worked examples of datagrams in facts: link 2.2 and 4.1, byte for byte.
 struct WorkedMessageTests {
   static let node = NodeID(rawValue: 0x4b37_7d71_2178_5232)  // K7}q!xR2
   static let state = PeerState(
@@ -27,7 +27,7 @@ struct WorkedMessageTests {
     #expect(Self.alive.count == 107)
   }
 
-  @Test func `an alive is decoded to what its sender meant`() throws {
+  @Test func `an Alive is decoded to what its sender meant`() throws {
     var expected = Self.state
     expected.timeline.tempo = Tempo(microsPerBeat: 486_027)
     #expect(try decodeDiscovery(Self.alive) == .alive(expected, ttl: 5))
@@ -45,7 +45,7 @@ struct WorkedMessageTests {
     #expect(state.node == Self.node)
   }
 
-  @Test func `a bye bye is the header alone`() throws {
+  @Test func `a ByeBye is a header alone`() throws {
     let byeBye = bytes("5f 61 73 64 70 5f 76 01 03 00 00 00 4b 37 7d 71 21 78 52 32")
     #expect(encodeByeBye(Self.node).array == byeBye)
     #expect(try decodeDiscovery(byeBye) == .byeBye(Self.node))
@@ -123,7 +123,7 @@ struct WorkedMessageTests {
         session: node, ghost: Micros(988_754), host: Micros(1_234_568_890), previousGhost: Micros(987_654))
     ),
   ])
-  func `a pong is read in full`(bytes: [UInt8], expected: Pong) throws {
+  func `every entry of a pong is read`(bytes: [UInt8], expected: Pong) throws {
     guard case .pong(let pong) = try decodeMeasurement(bytes) else {
       Issue.record("not a pong")
       return

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The reference Link library's arithmetic behind a C face, for differential tests only.
+// The arithmetic of Ableton's Link library as C functions, for differential tests only.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ typedef struct {
   uint16_t port;
 } OraclePeer;
 
-// Parses the payload of an Alive. Returns false if the reference refuses the payload.
+// Parses the payload of an Alive. Returns false if Ableton's library refuses the payload.
 bool oracle_peer(const uint8_t *payload, size_t size, OraclePeer *peer);
 
 #ifdef __cplusplus

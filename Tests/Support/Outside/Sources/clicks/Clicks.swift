@@ -2,8 +2,8 @@
 import Link
 
 /// A metronome without a sound card: plays ten seconds of audio as fast as it can, with a change of tempo
-/// after five. Prints the number of clicks, and the largest distance of a click from its beat, in whole
-/// frames.
+/// after five seconds. Prints the number of clicks, and the largest distance of a click from its beat, in
+/// whole frames.
 @main
 enum Clicks {
   static func main() {

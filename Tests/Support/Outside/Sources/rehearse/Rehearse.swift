@@ -17,8 +17,9 @@ func place<State: Grid>(_ state: State, at time: State.Time) -> Double {
   return beat - 4 * (beat / 4).rounded(.down)
 }
 
-/// Simulates two machines with unrelated clocks, and a network that loses a tenth, and prints their tempos.
-/// The article `SimulatedSession` of Link's documentation, word for word between the marks.
+/// Simulates two machines with unrelated clocks on a network that loses a tenth of all datagrams, and prints
+/// the tempos of both. The article `SimulatedSession` of Link's documentation, word for word between the
+/// marks.
 @main
 enum Rehearse {
   static func main() {

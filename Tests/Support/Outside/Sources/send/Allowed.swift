@@ -2,7 +2,7 @@
 import LinkAudio
 
 /// All calls of the libraries that are marked real-time-safe. The compiler proves that they neither lock nor
-/// allocate, in debug, too.
+/// allocate, in debug builds, too.
 struct Allowed: ~Copyable {
   var link: Link.AudioHandle
   var sent: LinkAudio.SendEnd

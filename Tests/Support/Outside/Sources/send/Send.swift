@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudio
 
-/// A sender and a receiver of Link Audio on this machine. Prints the tone of the sender as the receiver plays
-/// it.
+/// A sender and a receiver of Link Audio on this machine. Prints the frequency of the sender's tone as the
+/// receiver plays it, the number of listeners, and the number of dropouts.
 @main
 enum Send {
   static func main() async throws {
@@ -24,7 +24,8 @@ enum Send {
       cable.process(begin, &samples)
       begin = try await next(begin)
     }
-    // After the delay there is sound; then measure a second of it.
+    // The sound begins after the playout delay, which takes fewer than 80 periods. Then one second is
+    // measured.
     for period in 0..<280 {
       if period == 80 { cable.rises = 0 }
       cable.process(begin, &samples)
