@@ -7,7 +7,7 @@ import LinkBeatMath
 /// Only the last change of meter is known: earlier bars no longer sound. All bars before that change count as
 /// long as the bar just before it. A song that starts again counts in its present meter from the beginning.
 public struct Bars: Hashable, Sendable, BitwiseCopyable {
-  /// A row of bars that have the same length, from a bar line on.
+  /// Successive bars of the same length, from a bar line on.
   private struct Stretch: Hashable, BitwiseCopyable {
     /// The beginning of the first bar in 32nds, and the number of bars before that bar.
     var first: Int64 = 0
@@ -24,7 +24,7 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     before = present
   }
 
-  /// Bars that all have the same length. The first one begins at `origin`.
+  /// Bars that all have the same length. The first bar begins at `origin`.
   public init(_ meter: Meter, countedFrom origin: Int64) {
     self.init(meter)
     present.first = origin
@@ -38,7 +38,8 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
   public var first: Int64 {
     @_noLocks @_noAllocation get { present.first }
   }
-  /// The operator `==` for real-time code of other modules, which may not call the operator itself.
+  /// A replacement of the operator `==` for other modules: their real-time code may not call the operator
+  /// itself.
   @_noLocks @_noAllocation
   public func isSame(as other: Bars) -> Bool { self == other }
 
@@ -102,8 +103,8 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     return (bars &+ here.inBar, span &* here.meter.bar)
   }
 
-  /// The parts of a beat (1, 2, 4 or 8) that are fine enough for all bars, their notes, and a song that
-  /// begins at `origin`.
+  /// The number of equal parts into which a beat is divided (1, 2, 4 or 8), so that all bars, all their
+  /// notes, and a song that begins at `origin` begin on a part.
   @_noLocks @_noAllocation
   public func parts(songFrom origin: Int64) -> Int64 {
     let all = present.first | present.meter.note | before.first | before.meter.note | origin

@@ -8,31 +8,32 @@ public import LinkBeatMath
 
 /// The choices that matter inside a cycle. They are replaced as a whole and take effect in the next cycle.
 ///
-/// More than 20 properties: one for each choice or group of choices.
+/// The struct has more than 20 properties: one for each choice or group of choices.
 public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var meter = Meter()
   public var ownQuantum = Quantum.bar
   public var click = ClickSettings()
   public var clock = ClockSettings()
   public var pulse = PulseSettings()
-  /// The offset that is added to the time at which a port is heard. Positive: the port is heard later than
-  /// JACK's latencies say (an amplifier across the stage, an unreported converter), so we send earlier. nil:
-  /// the offset of `Port.follows` holds.
+  /// The correction, by the user, of the time at which a port is heard. Positive: the port is heard later
+  /// than JACK's latencies say (an amplifier across the stage, an unreported converter), so we send earlier.
+  /// nil: the port has the offset of the port `Port.follows`.
   public var offsets = PerPort<Micros?>(repeating: Micros(0))
   public var launch = LaunchSettings()
-  /// The boundary for which a stop waits if the user stops the transport with tactus.
+  /// The beat or bar line for which a stop waits, if the user stops the transport with tactus.
   public var stop = LaunchMoment.now
   public var stopPlace = StopPlace.here
   public var correction = Correction.off
-  /// The smallest lag of a host that is corrected.
+  /// The smallest lag of a host (such as a DAW) behind the session that tactus corrects.
   public var correctAbove = Micros(3000)
-  /// Whether tactus takes part in the Link session. While the program rests, it leaves the network in any
-  /// case.
+  /// Whether tactus takes part in the Link session. While tactus rests (it is in the background, nothing
+  /// rolls and no port is connected), it leaves the network in any case.
   public var isLinkEnabled = true
   public var lead = Lead.link
-  /// Whether the session's grid is moved to a leading host's beat even if other peers share the session.
+  /// Whether a host that leads may move the session's grid to its own beat even if other peers share the
+  /// session.
   public var hostIsTheClock = false
-  /// Whether the transport and the session take over each other's starts and stops.
+  /// Whether a start or stop of the transport also starts or stops the session, and the other way round.
   public var syncsStartStop = false
   /// Whether the user wants to record. JACK's transport cannot express this wish. MIDI Machine Control can,
   /// and some DAWs obey it (Ardour, Qtractor).
@@ -45,9 +46,10 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var showsFineTicks = false
   public var far = FarChoices()
   public var bend = BendSettings()
-  /// The JACK client or port at which others are heard (`*`: any text). Only the control thread uses it.
+  /// The JACK client or port at which other programs are heard; `*` stands for any text. Only the control
+  /// thread uses this name.
   public var sink = ChosenName()
-  /// The next change that waits for its beat. The control surface chooses it.
+  /// The next change of tempo or meter that waits for its beat. The control surface chooses this change.
   public var queued: QueuedChange?
 
   public init() {
@@ -55,7 +57,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     offsets[.run] = nil
   }
 
-  /// The beats after which the session's grid repeats, for launches, and for bars while nothing rolls.
+  /// The number of beats after which the grid repeats. Launches use this grid, and bars do while the
+  /// transport does not roll.
   public var quantum: Double {
     @_noLocks @_noAllocation get {
       switch ownQuantum {
@@ -105,7 +108,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// Which side leads with its tempo and beat.
+/// The side that leads with its tempo and beat: the session, or a program on this machine.
 public enum Lead: UInt8, Sendable, BitwiseCopyable {
   /// The session leads: we show it as bar and beat on JACK's transport.
   case link
@@ -117,7 +120,7 @@ public enum Lead: UInt8, Sendable, BitwiseCopyable {
   case midi
 }
 
-/// The time when a click or a clock runs, if it is on.
+/// The times at which a click or a MIDI clock runs, if it is on.
 public enum RunsWhen: UInt8, Sendable, BitwiseCopyable {
   /// The click or clock follows the session whether the transport rolls or not.
   case always
@@ -157,7 +160,8 @@ public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
   /// With `always`, clocks go out while the transport stands, too, so that hardware keeps its tempo.
   public var when = RunsWhen.rolling
-  /// The time that a receiver gets between a song position and Continue, if the grid leaves room for it.
+  /// The time that the receiver gets to move to a song position before Continue follows, if the grid leaves
+  /// room for this time.
   public var settle = Micros(100_000)
   /// Clock messages in a beat, 6...96: 24, or another number to make the machine faster or slower.
   public var perBeat: Int32 = 24
@@ -220,13 +224,13 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   /// longer than this.
   public var longestWait = Micros(30_000_000)
 
-  /// The longest wait for a peer's start, in microseconds. The peer has fixed the time of its start, so only
-  /// an absurd time ends the wait.
+  /// The longest wait for a peer's start, in microseconds. The peer chose that time, so this limit only ends
+  /// a wait for an absurd time.
   public static var longestPeersWait: Double {
     @_noLocks @_noAllocation get { 900e6 }
   }
 
-  /// The longest wait of a start that has a count-in of this length; both in microseconds.
+  /// The longest wait, in microseconds, of a start with a count-in of `countIn` microseconds.
   @_noLocks @_noAllocation
   public func longestWait(behind countIn: Double) -> Double {
     min(Double(longestWait.count) + countIn, 60_000_000)
@@ -241,7 +245,7 @@ public enum Correction: UInt8, Sendable, BitwiseCopyable {
   case off, locate
 }
 
-/// Channels of audio between the session's peers.
+/// The settings of Link Audio: channels of sound between the session's peers.
 public struct AudioSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = false
   /// The name of this computer that peers show. Only the control thread uses it.
@@ -257,7 +261,7 @@ public struct AudioSettings: Hashable, Sendable, BitwiseCopyable {
 }
 
 public enum AudioDelay: Hashable, Sendable, BitwiseCopyable {
-  /// As short as the network allows.
+  /// The delay is as short as the network allows.
   case auto
   case time(Micros)
   case beats(Int32)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import LinkBeatMath
 
-/// The choices about other rooms that can change during playing.
+/// The choices about other rooms (networks that a relay joins to this one) that can change while music plays.
 public struct FarChoices: Hashable, Sendable, BitwiseCopyable {
-  /// The time by which the other rooms are earlier than measured. It is half of the difference between a
-  /// datagram's time to the other room and its time back.
+  /// The time by which the clocks of the other rooms are earlier than measured. It is half of the difference
+  /// between a datagram's time to the other room and its time back.
   public var offset = Micros(0)
   /// The range of `offset`, in milliseconds.
   public static let offsets = -250.0...250.0
-  /// The distance by which the grids of the other rooms are later than our grid.
+  /// The distance by which the grids of the other rooms come later than our grid.
   public var distance = FarDistance.beats(0)
 
   public init() {}

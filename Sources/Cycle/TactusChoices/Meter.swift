@@ -47,7 +47,7 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { Beats(millionths: bar &* ThirtySeconds.millionths) }
   }
 
-  /// Notes of the meter in one of Link's beats.
+  /// The number of the meter's notes in one of Link's beats.
   public var notesPerBeat: Double {
     @_noLocks @_noAllocation get { Double(ThirtySeconds.perBeat) / Double(note) }
   }
@@ -59,7 +59,8 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The length of the grid that peers share. Starts use this grid, and bars do while nothing rolls.
+/// The length of the grid that peers share. Starts use this grid, and so do bars while the transport does not
+/// roll.
 public enum Quantum: Hashable, Sendable, BitwiseCopyable {
   /// The length of one bar; it changes with the meter.
   case bar

@@ -5,7 +5,7 @@ public import LinkBeatMath
 public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   /// MIDI clock.
   case clock
-  /// A gate signal at a rate of its own.
+  /// A gate signal: pulses at the output's own rate.
   case pulse
   /// A signal that is high while the song plays.
   case run
@@ -51,7 +51,7 @@ public enum PortGroup: UInt8, Sendable, BitwiseCopyable {
   case midi, gates, click, timecode
 }
 
-/// A rate: `count` times in `span` beats or bars.
+/// A rate: `count` pulses in `span` beats or bars.
 public struct Rate: Hashable, Sendable, BitwiseCopyable {
   /// The number of pulses in `span` beats or bars; 0: no pulses.
   public var count: Int32
@@ -113,8 +113,8 @@ public enum OutputSettings: Hashable, Sendable, BitwiseCopyable {
   public static let limit = 32
 }
 
-/// The parts of the settings; nil: this kind has no such part. Assigning nil, or assigning to a part that the
-/// kind does not have, has no effect.
+/// The parts of the settings that only some kinds have. nil: this kind lacks the part. Assigning nil, or
+/// assigning to a part that the kind lacks, has no effect.
 extension OutputSettings {
   public var clock: ClockSettings? {
     get { if case .clock(let clock, _) = self { clock } else { nil } }

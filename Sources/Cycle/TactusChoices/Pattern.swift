@@ -8,9 +8,9 @@ public enum Accent: UInt8, Sendable, BitwiseCopyable {
   case accent
 }
 
-/// The clicks of a bar in the letters of the metronome klick: `X` is an accent, `x` a beat, `.` silence. Each
-/// letter is one click. The letters begin again at every bar line, and repeat within a longer bar. A pattern
-/// has up to 64 letters; an empty one means "no pattern".
+/// The clicks of a bar in the letters of the metronome program klick: `X` is an accent, `x` a plain beat, `.`
+/// silence. Each letter is one click. At every bar line the letters begin from the first one; within a longer
+/// bar they repeat. A pattern has up to 64 letters; an empty pattern means "no pattern".
 public struct Pattern: Hashable, Sendable, BitwiseCopyable {
   public static var longest: Int { 64 }
 

@@ -13,7 +13,7 @@ public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func number(_ number: Int) -> Port? { Port(rawValue: number) }
 
-  /// The port whose offset this port has, as long as it has no offset of its own.
+  /// The port whose offset also holds for this port, as long as this port has no offset of its own.
   @inlinable public var follows: Port? {
     switch self {
     case .click2: .click1

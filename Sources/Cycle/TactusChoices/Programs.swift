@@ -26,11 +26,11 @@ public struct Programs: Hashable, Sendable, BitwiseCopyable {
     asked[place] = asked[place] == .max ? 1 : asked[place] + 1
   }
 
-  /// The lowest channel with a request that `sent` does not contain, and the number of its program.
+  /// The lowest channel with a request that is not in `sent`, and the number of the requested program.
   @_noLocks @_noAllocation
   public func next(after sent: Programs) -> (channel: Int, number: UInt8)? {
-    // Sixteen comparisons would cost more than all else that a MIDI clock does in a cycle, so compare four at
-    // a time first.
+    // Sixteen single comparisons would cost more than everything else that a MIDI clock does in a cycle. So
+    // compare four channels at a time before that.
     guard Self.inFour(asked) != Self.inFour(sent.asked) else { return nil }
     for channel in 0..<Self.channels where asked[channel] != sent.asked[channel] && asked[channel] != 0 {
       return (channel, numbers[channel])

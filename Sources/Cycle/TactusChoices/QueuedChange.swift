@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import LinkBeatMath
 
-/// A change that waits for a beat of the session. The audio thread gets the change before that beat.
+/// A change of tempo or meter that waits for a beat of the session. The audio thread gets the change before
+/// that beat.
 public struct QueuedChange: Hashable, Sendable, BitwiseCopyable {
   public var beat: Beats
   /// The new tempo; nil: the tempo stays.

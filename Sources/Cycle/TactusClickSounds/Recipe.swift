@@ -2,7 +2,7 @@
 import Glibc
 import TactusChoices
 
-/// The recipe of a sound: tones that die away, and noise.
+/// The recipe from which a sound is computed: tones that die away, and noise.
 struct Recipe {
   struct Tone {
     var hertz: Double

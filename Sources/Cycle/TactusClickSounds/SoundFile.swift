@@ -101,7 +101,7 @@ public struct SoundFile: Equatable, Sendable {
   }
 }
 
-/// The reason why a sound file cannot be used, for the user.
+/// The reason why a sound file cannot be used; its text is shown to the user.
 public enum SoundFileError: Error, Equatable, CustomStringConvertible {
   case unreadable(String, reason: String)
   case notAudio(String, reason: String)

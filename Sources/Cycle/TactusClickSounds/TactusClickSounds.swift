@@ -5,8 +5,8 @@ public import TactusSync
 // TactusClickSounds: the sounds of a click as samples at the server's rate, in memory that the audio thread
 // may read.
 //
-// This module does not know when something sounds: that is HostSync's part. The module runs on the control
-// thread, allocates memory, and has finished a sound before the audio thread gets that sound.
+// This module prepares sounds; HostSync decides when they play. The module runs on the control thread,
+// allocates memory, and has finished a sound before the audio thread gets that sound.
 //
 // The invariant: a sound begins with its first frame. Nothing is faded in, so the frame at which HostSync
 // starts a sound is the frame at which it is heard.
@@ -14,7 +14,7 @@ public import TactusSync
 // Begin to read at `RenderedBank`. A bank is made from a `ClickSound`, and a `SoundFile` may replace any of
 // the bank's three sounds.
 
-/// Three sounds in memory that does not move. The audio thread reads from this memory, so keep the bank until
+/// Three sounds in memory that does not move. The audio thread reads this memory. So keep the bank until
 /// `OutputReport.oldestBank` is greater than the bank's number.
 public final class RenderedBank: Sendable {
   // The samples are written once, in `init`, and only read afterwards.
@@ -24,8 +24,8 @@ public final class RenderedBank: Sendable {
   private let builtIn: [RenderedBank]
   nonisolated(unsafe) private let builtInBanks: UnsafeMutableBufferPointer<SoundBank>
 
-  /// `number` grows with each bank that is published. A file in `files` replaces the built-in accent, beat or
-  /// subdivision. `all`: adds a bank for each built-in sound, without files.
+  /// `number` grows with each published bank. A file in `files` replaces the built-in accent, beat or
+  /// subdivision. With `all`, the bank also holds a bank for each built-in sound, without files.
   public convenience init(
     _ sound: ClickSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32, all: Bool = false
   ) {

@@ -21,8 +21,8 @@ struct AudioCycle: ~Copyable {
   private var frames: UInt32 = 0
   /// The wake-up time of the last cycle, in microseconds, and the cycle's first frame.
   private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
-  /// Counts that are added to those of each report: the counts from before this server and this sample rate,
-  /// and the number of MIDI messages that were lost at the ports since then.
+  /// The counts that each report adds to its own: those from before this server and this sample rate, and the
+  /// number of MIDI messages that the ports have lost since then.
   private var before: Report.Counts
   private var channels = ChannelTable()
   var own = OutputTable()
@@ -71,9 +71,9 @@ struct AudioCycle: ~Copyable {
     source.shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Starts over at another sample rate, because all state is counted in frames of the old length. Never
-  /// inlined: a new `HostSync` in the stack frame of `run` would put each cycle's data tens of kilobytes away
-  /// from the stack that libjack has just used.
+  /// Replaces all state when the sample rate changes, because the state is counted in frames of the old
+  /// length. Never inlined: a new `HostSync` in the stack frame of `run` would put each cycle's data tens of
+  /// kilobytes away from the stack that libjack has just used.
   @inline(never)
   private mutating func restart(_ rate: UInt32) {
     sampleRate = rate
@@ -102,7 +102,7 @@ struct AudioCycle: ~Copyable {
   }
 
   /// Reports a driver that woke far too late although no frames are missing. The control thread counts this
-  /// as an xrun, unless JACK has reported the xrun itself.
+  /// wake-up as an xrun, unless JACK has reported an xrun for it.
   private mutating func noteLateness(_ times: RawTimes) {
     let period = UInt64(frames) * 1_000_000 / UInt64(max(1, sampleRate))
     if last.wake < times.wakeMicros, times.frame &- last.frame == frames,

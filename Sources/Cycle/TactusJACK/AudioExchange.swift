@@ -9,7 +9,7 @@ public import TactusSync
 /// Everything that crosses between the audio thread and the other threads. All members are constants: atomics
 /// and handoffs, each with one writer and one reader.
 ///
-/// More than 20 properties: each value crosses between two threads by itself.
+/// The struct has more than 20 properties, because each value crosses between two threads by itself.
 struct SharedState: ~Copyable, Sendable {
   // The audio thread reads the values below.
   let session: Latest<SessionView>
@@ -22,7 +22,7 @@ struct SharedState: ~Copyable, Sendable {
   let outputs = Latest(OutputTable())
   /// How often the port `clock` went from no connection to one.
   let clockConnections = Atomic<UInt32>(0)
-  /// The value of `Cycle.ownDelay`, in microseconds.
+  /// The longest delay of the user's own outputs (`Cycle.ownDelay`), in microseconds.
   let ownDelay = Atomic<Int64>(0)
   /// Whether we are about to leave the server. Then the port `clock` sends Stop and nothing more.
   let isLeaving = Atomic(false)
@@ -31,8 +31,8 @@ struct SharedState: ~Copyable, Sendable {
   let figures = Latest(OutputFigures())
   let control = SPSCQueue<ControlMessage>(capacity: 256)
   let proposals = SPSCQueue<Proposal>(capacity: 64)
-  /// The number of the last start or stop proposal that was taken from `proposals`. Only the thread that
-  /// takes proposals and publishes sessions uses this number.
+  /// The number of the last start or stop proposal that was taken from `proposals`. Only one thread uses this
+  /// number: the thread that takes proposals and publishes the session.
   let startStopsTaken = Atomic<UInt32>(0)
   let cycles = Atomic<UInt>(0)
   /// The number of the newest channel table that the audio thread has read. The audio thread no longer uses
@@ -68,8 +68,9 @@ public final class AudioExchange: Sendable {
     shared.deallocate()
   }
 
-  /// Keeps the memory that the audio thread touches from being paged out: libjack locks only its own memory.
-  /// With a small RLIMIT_MEMLOCK the system refuses, which matters only on a machine that is short of memory.
+  /// Keeps the audio thread's memory from being paged out: libjack locks only its own memory. If
+  /// RLIMIT_MEMLOCK is small, the system refuses the lock. That matters only on a machine that is short of
+  /// memory.
   private func lockInMemory() {
     func lock(_ block: UnsafeRawBufferPointer) { mlock(block.baseAddress, block.count) }
     lock(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<SharedState>.size))
@@ -96,8 +97,8 @@ public final class AudioExchange: Sendable {
   /// Published settings take effect in the next cycle. [control]
   public func publish(_ settings: Settings) { shared.pointee.settings.publish(settings) }
 
-  /// Published sounds take effect in the next cycle. The caller still owns their memory: `SoundBank` says for
-  /// how long. [control]
+  /// Published sounds take effect in the next cycle. The caller still owns the sounds' memory, and keeps it
+  /// as long as `SoundBank` says. [control]
   public func publish(_ sounds: SoundBank) { shared.pointee.sounds.publish(sounds) }
 
   /// The last cycle's report. [control]
@@ -129,8 +130,8 @@ public final class AudioExchange: Sendable {
   public var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
 }
 
-/// A MIDI message that arrived at the port `control`, and the time of its arrival. Other modules find out
-/// what the message means.
+/// A MIDI message that arrived at the port `control`, and the time of its arrival. Other modules interpret
+/// the message.
 public struct ControlMessage: Sendable, BitwiseCopyable {
   /// The longest message that is kept, in bytes. MIDI Machine Control's locate has 13 bytes.
   static var longest: Int { 16 }

@@ -6,9 +6,11 @@ import TactusChoices
 /// A channel of Link Audio that is to have ports in JACK.
 public struct AudioChannelPorts: Sendable {
   public enum Lane: Sendable {
-    /// A channel that we send: one input port if the lane is mono, two if it is stereo.
+    /// A channel that we send. `SendLane` carries the ports' sound to the network. A mono lane has one input
+    /// port, a stereo lane two.
     case send(SendLane)
-    /// A channel that we receive: two output ports. nil: the channel is absent, and its ports play silence.
+    /// A channel that we receive, with two output ports. `ReceiveLane` carries the network's sound to them.
+    /// nil: the channel is absent, and its ports play silence.
     case receive(ReceiveLane?)
   }
 
@@ -46,8 +48,8 @@ public struct AudioChannelPorts: Sendable {
   fileprivate var isSent: Bool { if case .send = lane { true } else { false } }
 }
 
-/// The ports of Link Audio's channels on one server. A removed lane and its ports live until the audio thread
-/// no longer uses them. [control]
+/// The ports of Link Audio's channels on one server. A removed lane (the path of a channel's sound between
+/// the network and the audio thread) and its ports live until the audio thread no longer uses them. [control]
 final class ChannelPorts {
   private struct Open {
     var channel: AudioChannelPorts
@@ -76,7 +78,7 @@ final class ChannelPorts {
   }
 
   /// Registers the missing ports of the wanted channels, and removes the ports of all other channels. If JACK
-  /// refuses a port, `step` tries again when other ports have gone.
+  /// refuses a port, `step` asks once more when other ports have gone.
   func carry(_ wanted: [AudioChannelPorts]) {
     self.wanted = wanted
     var left = open

@@ -25,7 +25,8 @@ struct ClientProperties {
 
   static let prefix = "http://www.x37v.info/jack/metadata/"
   private static let types = "https://www.w3.org/2001/XMLSchema#"
-  /// The server notifies every client of each change, so a tempo ramp is written in steps.
+  /// The least time between two writes. The server notifies every client of each change, so the property
+  /// follows a tempo ramp in steps.
   private static let interval = Micros(500_000)
 
   private let client: OpaquePointer
@@ -46,8 +47,8 @@ struct ClientProperties {
     jack_free(text)
   }
 
-  /// Writes the properties that have changed. The tempo has the steps of Link's tempo: 120 and not
-  /// 120.00000000000001.
+  /// Writes the properties that have changed. The tempo is one that Link can express, so its text is 120 and
+  /// not 120.00000000000001.
   mutating func tell(_ tempo: Double, _ session: SessionProperties, at now: Micros) {
     let news = Content(tempo: tempo, session: session)
     guard let subject, tempo > 0, news != content, now >= nextTime, let turn = ServerTurn() else { return }

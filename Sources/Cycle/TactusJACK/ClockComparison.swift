@@ -24,11 +24,11 @@ struct ClockComparison {
   /// The longest time between a pair's two readings of Link's clock. If the time is longer, this thread was
   /// interrupted in between, and the pair is discarded.
   static let widestBracket = Micros(20)
-  /// If a pair differs from the map by more than this, the clock has not drifted: it was set, or JACK uses
-  /// another clock now.
+  /// The difference of a pair from the map that no drift of a clock explains. A larger difference means that
+  /// a clock was set, or that JACK now uses another clock.
   static let jump = Micros(1_000)
-  /// If the pairs span less time than this, their slope is noise: a microsecond of rounding over half a
-  /// second is 2 ppm.
+  /// The shortest time that the pairs must span. Over a shorter time their slope is noise: a microsecond of
+  /// rounding over half a second is 2 ppm.
   static let shortestSpan = Micros(500_000)
   /// The steepest slope of the map: twice the rate at which NTP may slew a clock.
   static let steepest = 1e-3
@@ -51,7 +51,8 @@ struct ClockComparison {
     map = pairs.allSatisfy(\.couldBeOneClock) ? .identity : fit(through: pair)
   }
 
-  /// Fits a line to (link - jack) over jack by least squares. The line's anchor is the newest pair's time.
+  /// Fits a straight line by least squares to the difference (Link's clock minus JACK's) over JACK's clock.
+  /// The line's anchor is the newest pair's time.
   private func fit(through newest: ClockPair) -> ClockMap {
     let count = Double(pairs.count)
     let base = newest.link - newest.jack
@@ -79,8 +80,9 @@ struct ClockComparison {
 extension ClockPair {
   private static let attempts = 5
 
-  /// Reads Link's, JACK's, and again Link's clock, a few times, and returns the pair that took the least
-  /// time. A client must be open: without an open client jack_get_time crashes. [control]
+  /// Reads Link's clock, JACK's clock and once more Link's clock. Repeats this a few times and returns the
+  /// pair that took the least time. A client must be open: without an open client jack_get_time crashes.
+  /// [control]
   static func read() -> ClockPair {
     var best = readOnce()
     for _ in 1..<attempts where best.bracket.count > 0 {

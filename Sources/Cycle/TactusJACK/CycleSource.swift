@@ -22,19 +22,19 @@ struct CycleSource {
     isBBTLate = JACKImplementation.loaded.showsTimebaseLate
   }
 
-  /// The frame whose bar and beat the timebase master must answer with. PipeWire asks with the present
+  /// The frame for which the timebase master must now write bar and beat. PipeWire asks with the present
   /// cycle's frame and shows the answer in the next cycle.
   /// - Parameters:
-  ///   - told: the length of the cycle that JACK gives. PipeWire before March 2026 may give -1; then
-  ///     `ofCycle` is used.
-  ///   - ofCycle: the length of the cycle that the process callback got.
+  ///   - told: the cycle's length as JACK's timebase callback gives it. PipeWire before March 2026 may give
+  ///     -1; then `ofCycle` is used.
+  ///   - ofCycle: the cycle's length as the process callback got it.
   @_noLocks @_noAllocation
   static func frameToShow(_ transport: Transport, told: UInt32, ofCycle: UInt32, isLate: Bool) -> UInt32 {
     guard isLate, case .rolling = transport.state else { return transport.frame }
     return transport.frame &+ (told > longestPeriod ? ofCycle : told)
   }
 
-  /// The value of the cycle before the first call of the process callback.
+  /// The cycle that holds before the first call of the process callback.
   var noCycle: Cycle {
     Cycle(
       frames: 0, sampleRate: 0,
@@ -90,8 +90,8 @@ struct CycleSource {
     jack_port_get_buffer(port, frames)
   }
 
-  /// Writes a cycle's messages into a port's buffer, and returns how many did not fit. `events` is only read;
-  /// `inout` avoids a copy of 1.5 kB for each port.
+  /// Writes a cycle's messages into a port's buffer, and returns the number of messages that did not fit.
+  /// `events` is only read; `inout` avoids a copy of 1.5 kB for each port.
   func write(_ events: inout MIDIEvents, to port: OpaquePointer?, _ frames: UInt32) -> Int {
     guard let buffer = buffer(port, frames) else { return 0 }
     jack_midi_clear_buffer(buffer)

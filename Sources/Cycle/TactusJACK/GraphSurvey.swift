@@ -12,7 +12,7 @@ public struct GraphSurvey: Equatable, Sendable {
   }
 
   public var server: ServerDescription
-  /// The names of all clients that are a tactus, except the client that made this survey.
+  /// The names of all other clients that are a tactus, without the client that made this survey.
   public var tactus: [String]
   /// The playback ports of sound cards and MIDI devices.
   public var outputs: [PhysicalPort]

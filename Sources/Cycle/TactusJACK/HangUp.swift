@@ -3,7 +3,7 @@ import CTactusJACK
 import Glibc
 import Synchronization
 
-/// Ends the connection to jackd as a program that dies does, before the client is closed. [any]
+/// Cuts the connection to jackd before the client is closed, as if the program had died. [any]
 ///
 /// `jack_client_close` of jack2 cancels libjack's notification thread at any instruction. If another client
 /// comes or goes at that moment, the notification thread holds a lock of libjack and dies with it. Then the
@@ -59,7 +59,7 @@ struct HangUp {
     String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
   }
 
-  /// Whether the other end is closed.
+  /// Whether the other end of this socket is closed.
   private static func isShut(_ socket: Int32) -> Bool {
     var byte: UInt8 = 0
     return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0

@@ -106,13 +106,13 @@ public final class JACKClient {
 
   func exists(port name: String) -> Bool { jack_port_by_name(handle, name) != nil }
 
-  /// The ports connected to this port of any client.
+  /// The full names of the ports that are connected to the port `name` of any client.
   func connections(of name: String) -> [String] {
     guard let port = jack_port_by_name(handle, name) else { return [] }
     return portNames(jack_port_get_all_connections(handle, port))
   }
 
-  /// The other clients with the same ports as ours: each is a tactus.
+  /// The other clients that have the same ports as our client: each of them is a tactus.
   var neighbours: Set<String> {
     let clients = portNames(jack_get_ports(handle, ":\(Port.run.name)$", nil, 0))
       .map { String($0.dropLast(Port.run.name.count + 1)) }
@@ -136,8 +136,8 @@ public final class JACKClient {
   }
 }
 
-/// Without this, libjack would print messages to stderr, over the terminal view. Every important message also
-/// arrives as an error.
+/// Makes libjack print nothing. Otherwise it would print to stderr, over the terminal view. Every important
+/// message also arrives as an error.
 private func silenceLibjack() {
   jack_set_error_function(ignoreMessage)
   jack_set_info_function(ignoreMessage)
@@ -147,13 +147,13 @@ private func ignoreMessage(_ text: UnsafePointer<CChar>?) {}
 
 /// A lock that all tactus programs on a machine share, held around calls that jack2 cannot handle
 /// concurrently.
-///
 /// jack2 keeps properties in a database without deadlock detection: two programs that remove properties at
-/// the same time can wait for each other for ever. Also, a client that is closing stops reading notifications
-/// before jackd learns of it. Each change of a property is one notification for every client. If 33
-/// notifications have arrived meanwhile, jackd waits for ever for the client to read the last one, and all
-/// other clients wait for jackd. Six programs that ended together on a busy machine were enough to cause
-/// this.
+/// the same time can wait for each other for ever.
+///
+/// A program that ends is a danger, too. Its client stops reading notifications before jackd learns that it
+/// is closing, and each change of a property is one notification for every client. If 33 notifications have
+/// arrived meanwhile, jackd waits for ever for the client to read the last one, and all other clients wait
+/// for jackd. Six programs that ended together on a busy machine were enough to cause this deadlock.
 struct ServerTurn {
   /// The number of attempts to take the lock, at intervals of 10 ms. A program that holds the lock for two
   /// seconds hangs, and a property is not worth a longer wait.

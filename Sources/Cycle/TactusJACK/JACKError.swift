@@ -13,7 +13,7 @@ public enum JACKError: Error, Equatable, Sendable {
   case versionMismatch
   /// The server's shared memory can't be reached: another user's server, or a full /dev/shm.
   case sharedMemory
-  /// The server answered and refused the client. `status` has JACK's bits for the reason.
+  /// The server answered and refused the client. `status` has the bits by which JACK tells the reason.
   case refused(status: UInt32)
   /// A port could not be registered.
   case portRefused(String)

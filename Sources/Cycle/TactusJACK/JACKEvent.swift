@@ -2,7 +2,7 @@
 public import LinkBeatMath
 public import TactusSync
 
-/// A change that a step of `JACKHost` found.
+/// A change that `JACKHost.step` has found.
 public enum JACKEvent: Equatable, Sendable {
   /// The server is gone; `reason` is JACK's own text. We keep trying to join the server again.
   case serverLost(reason: String)
@@ -10,9 +10,9 @@ public enum JACKEvent: Equatable, Sendable {
   /// JACK does not answer: no cycle ran for 1.5 s. We make no calls to JACK until cycles run again.
   case serverSilent
   case serverAnswers
-  /// The whole process was stopped for this time. We leave the server and join it again.
+  /// The whole process was stopped for this time. We leave the server and join it once more.
   case stoodStill(Micros)
-  /// The server could not be started again after `stepOut`. We keep trying to join it.
+  /// The server, which `stepOut` had left, could not be started again. We keep trying to join it.
   case serverNotStarted(JACKError)
   case periodChanged(frames: Int)
   case sampleRateChanged(Int)

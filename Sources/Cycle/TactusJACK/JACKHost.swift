@@ -49,7 +49,7 @@ public final class JACKHost {
   public private(set) var server: ServerDescription
   /// Whether libjack started the server for this client.
   public private(set) var serverWasStarted: Bool
-  /// Whether we may start the server when we rejoin it. It may have ended because we left (`stepOut`).
+  /// Whether we may start the server when we rejoin it: it may have ended because we left (`stepOut`).
   private var mayStart = false
 
   /// Joins a running server. `server` nil is JACK's default. `mayStart`: if no server runs, start one. A
@@ -144,7 +144,7 @@ extension JACKHost {
     return Micros(20_000)
   }
 
-  /// Becomes timebase master. `conditionally`: only if there is no other; if false, replaces another master.
+  /// Becomes timebase master. `conditionally`: only if no other client is; if false, replaces another master.
   public func askForTimebase(conditionally: Bool, at now: Micros) {
     wantsTimebase = true
     if case .running(let running) = state, running.watchdog.isPrompt {
@@ -183,13 +183,13 @@ extension JACKHost {
   /// Sets the standing connections, which are made whenever both ports appear, on any server.
   public func want(_ connections: [StandingConnection]) { patchbay.want(connections) }
 
-  /// Our ports' connections: present ones, remembered ones whose other port is gone, and wished ones.
+  /// Our ports' connections: the present ones, remembered ones whose other port is gone, and wished ones.
   public var connections: Set<Connection> { patchbay.known }
 
   /// The map from JACK's clock to Link's, as the audio thread uses it.
   package var clockMap: ClockMap { running?.clocks.map ?? .identity }
 
-  /// Looks at everything that changes slowly, and returns the changes. May wait for JACK.
+  /// Looks at everything that changes slowly, and returns the changes as events. May wait for JACK.
   public func step(at now: Micros) -> [JACKEvent] {
     switch state {
     case .open, .closed:
@@ -203,7 +203,7 @@ extension JACKHost {
     }
   }
 
-  /// Calls no server that has not run a cycle lately: the call might never return.
+  /// Polls the server, unless it has run no cycle lately: in that case the call might never return.
   private func watch(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
     switch running.watch(exchange.report(), at: now) {
     case .nothing: break
@@ -236,7 +236,7 @@ extension JACKHost {
     running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
     guess.poll(at: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
     transport.next(.observe, on: running, report, sampleRate: server.sampleRate)
-    // The steps above may have taken many milliseconds; this event reads the clock again.
+    // The steps before may have taken many milliseconds; the event `tick` reads the clock itself.
     transport.next(.tick, on: running, report, sampleRate: server.sampleRate)
     if running.standing != standing {
       standing = running.standing
@@ -267,11 +267,11 @@ extension JACKHost {
   /// is stopped: jackd 1.9.21 may wait for a stopped client for ever, and all other clients with it.
   public func stepOut(at now: Micros) {
     guard case .running(let running) = state else { return }
-    // Look once more, so that a connection made just now is restored, too.
+    // Look at the connections once more, so that a connection made just now is restored, too.
     Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
     leave(running, whichGoesOn: true)
     departure?.wait(atMost: Self.partingTime)
-    // A server that libjack started for us ends with its last client, which may have been this one.
+    // A server that libjack started for us ends with its last client, and we may have been that client.
     mayStart = serverWasStarted
     state = .lost(nextTry: now)
   }

@@ -18,7 +18,7 @@ public enum JACKImplementation: Equatable, Sendable {
     return JACKImplementation(versionString: String(cString: text))
   }
 
-  /// PipeWire says `3.0.0.0 (using PipeWire 0.3.65)`, jack2 `1.9.21`.
+  /// The version as libjack tells it: PipeWire says `3.0.0.0 (using PipeWire 0.3.65)`, jack2 `1.9.21`.
   init(versionString: String) {
     let words = versionString.split(separator: " ")
     if let place = words.firstIndex(where: { $0.hasSuffix("PipeWire") }) {

@@ -32,7 +32,8 @@ final class LatencyReader {
     return isMIDI ? known + unreportedMIDI(port, known: known) : known
   }
 
-  /// jack2's ALSA bridges delay by a period and report nothing (facts: jack 9).
+  /// The period by which jack2's ALSA bridges delay MIDI without reporting it, in frames; 0 for other ports
+  /// (facts: jack 9).
   func unreportedMIDI(_ port: OpaquePointer?, known: UInt32) -> UInt32 {
     guard known == 0 else { return 0 }
     let others = portNames(jack_port_get_all_connections(client, port))

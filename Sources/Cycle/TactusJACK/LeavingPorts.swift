@@ -32,7 +32,7 @@ struct LeavingPorts {
     return number
   }
 
-  /// Adds ports that the next table does not have any more.
+  /// Adds ports that are no longer in the next table.
   mutating func leave(_ handles: [OpaquePointer], keeping kept: Any? = nil) {
     leaving.append(Leaving(handles: handles, kept: kept, table: comingNumber))
   }

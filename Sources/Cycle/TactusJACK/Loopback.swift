@@ -3,11 +3,11 @@ import CTactusJACK
 import Glibc
 import Synchronization
 
-/// Plays clicks into an output and records an input, to compare the clicks' delay with the latencies that
-/// JACK reports.
+/// Plays clicks into an output and records an input. The delay of the clicks in the recording shows whether
+/// the latencies that JACK reports are right.
 ///
-/// A `Loopback` is a JACK client of its own, for a few seconds. Equal positions in the recording and in the
-/// played signal are the same moment: JACK handed over both in the same cycle. [control]
+/// A `Loopback` is a JACK client of its own, for a few seconds. The same frame number in the recording and in
+/// the played signal means the same moment: JACK handed over both frames in one cycle. [control]
 public final class Loopback {
   public struct Ports: Equatable, Sendable {
     public var output: String
@@ -142,21 +142,21 @@ func playAndRecord(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int
 /// The click of a loopback test, and its detection in a recording, through loudspeakers and noise.
 public struct LoopbackClicks: Sendable {
   public struct Return: Equatable, Sendable {
-    /// Frames from the click to its return.
+    /// The number of frames from the click to its return.
     public var delay: Int
     /// The recording's peak at the return; 1 is full scale.
     public var peak: Double
   }
 
-  /// The lowest correlation with the click at which a sound counts as its return. Below this correlation, it
-  /// is another sound or noise.
+  /// The lowest correlation with the click at which a sound counts as the click's return. A sound below this
+  /// correlation is something else, or noise.
   static let leastLikeness = 0.5
   /// The lowest peak of a return (-60 dB). A quieter sound is crosstalk or noise, and came through no cable
   /// or loudspeaker.
   static let leastPeak = 0.001
 
   public let signal: [Float]
-  /// Frames from click to click. The search for a click's return ends at the next click.
+  /// The number of frames from one click to the next. The search for a click's return ends at the next click.
   public let spacing: Int
 
   public init(sampleRate: Int) {
@@ -206,6 +206,6 @@ public struct LoopbackClicks: Sendable {
     }
   }
 
-  /// Rounding errors may leave up to this energy in silence.
+  /// The energy that rounding errors may leave in silence.
   private static let leastEnergy: Float = 1e-9
 }

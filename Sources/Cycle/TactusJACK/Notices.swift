@@ -91,13 +91,14 @@ struct NoticeBoard: ~Copyable, Sendable {
     post(.shutdown)
   }
 
-  /// Registers every callback but the one for xruns: while a client is stopped there are hundreds of xruns,
-  /// and jackd would notify each client of each. These notices overflow jackd's channel to its clients, and
-  /// then jackd answers no client any more (facts: jack 8). `shared` must outlive the client. [control]
+  /// Registers every callback except the one for xruns. While a client is stopped there are hundreds of
+  /// xruns, and jackd would notify each client of each xrun. These notifications overflow jackd's channel to
+  /// its clients, and then jackd answers no client any more (facts: jack 8). `shared` must outlive the
+  /// client. [control]
   static func attach(_ shared: UnsafePointer<SharedState>, to client: OpaquePointer) {
     let context = UnsafeMutableRawPointer(mutating: shared)
-    // If both callbacks are set, jack2 calls only the one with a reason. PipeWire 0.3 knows only the one
-    // without.
+    // If both shutdown callbacks are set, jack2 calls only the callback with a reason. PipeWire 0.3 knows
+    // only the callback without a reason.
     jack_on_shutdown(client, noteSilentShutdown, context)
     jack_on_info_shutdown(client, noteShutdown, context)
     jack_set_freewheel_callback(client, noteFreewheel, context)
@@ -105,8 +106,8 @@ struct NoticeBoard: ~Copyable, Sendable {
     jack_set_sample_rate_callback(client, noteSampleRate, context)
     jack_set_port_connect_callback(client, noteConnection, context)
     jack_set_port_registration_callback(client, noteRegistration, context)
-    // When a client leaves, jack2 makes the callbacks above while the client's ports still exist. After the
-    // ports are gone, it makes only the callback that is set next.
+    // When a client leaves, jack2 makes the calls registered above while the client's ports still exist.
+    // After the ports are gone, it calls only the client registration callback.
     jack_set_client_registration_callback(client, noteClient, context)
     jack_set_graph_order_callback(client, noteOrder, context)
     jack_set_latency_callback(client, passNoLatency, context)

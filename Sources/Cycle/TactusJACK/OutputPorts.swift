@@ -19,7 +19,7 @@ public struct OwnOutput: Hashable, Sendable {
     self.offset = offset
   }
 
-  /// The properties of the output's port that patchbays show.
+  /// The properties that patchbays show for the output's port.
   fileprivate var properties: KeyValuePairs<String, String> {
     let kind = settings.kind
     let (type, signal) =
@@ -39,24 +39,24 @@ public struct OwnOutput: Hashable, Sendable {
 /// A user's output that has a port, and its present state.
 public struct OwnOutputPort: Sendable {
   public let output: OwnOutput
-  /// Frames from the port to the ear.
+  /// The number of frames from the port to the ear.
   public let latency: UInt32
   /// The figures of a MIDI clock; nil: the output is no MIDI clock.
   public let figures: ClockFigures?
 }
 
-/// Looks now and then at one of our ports, and notices when the port gets its first connection.
+/// Looks now and then at one of our ports, and notices when the port, which had no connection, gets one.
 struct Listeners {
   /// How often the port went from no connection to one; wraps around.
   private(set) var count: UInt32 = 0
   private var came: Micros?
   private var areCounted = false
-  /// How long a connection must have existed before it counts: JACK shows a connection a little before it
-  /// carries anything.
+  /// The time for which a connection must have existed before it counts: JACK shows a connection a little
+  /// before it carries messages.
   private static let settlingTime = Micros(100_000)
 
-  /// Looks at the port. Returns true once for each first connection, `settlingTime` after the port got it.
-  /// [control]
+  /// Looks at the port. After the port has gone from no connection to one, returns true a single time,
+  /// `settlingTime` later. [control]
   mutating func haveCome(areThere: Bool, at now: Micros) -> Bool {
     guard areThere else {
       (came, areCounted) = (nil, false)
@@ -85,7 +85,7 @@ final class OutputPorts {
 
     var isClock: Bool { if case .clock = output.settings { true } else { false } }
 
-    /// Whether `wanted` can use this output's port.
+    /// Whether this output's port can serve the output `wanted`.
     func canBe(_ wanted: OwnOutput) -> Bool { wanted.name == output.name && wanted.isMIDI == output.isMIDI }
   }
 
@@ -114,7 +114,7 @@ final class OutputPorts {
   }
 
   /// Registers missing ports, removes unwanted ports and gives all others their settings. If JACK refuses a
-  /// port, `step` tries again when other ports have gone.
+  /// port, `step` asks once more when other ports have gone.
   func carry(_ wanted: [OwnOutput]) {
     self.wanted = wanted
     open += silenced.filter { wanted.contains(where: $0.output.canBe) }.map(\.output)
@@ -167,8 +167,8 @@ final class OutputPorts {
     if isNews { publish() }
   }
 
-  /// Sends Stop on all MIDI clocks before their ports go: the receivers would wait for the next clock message
-  /// for ever. Waits until one whole cycle has run, if cycles still run.
+  /// Sends Stop on all MIDI clocks before their ports go: without Stop the receivers would wait for the next
+  /// clock message for ever. Waits until one whole cycle has run, if cycles still run.
   func stopMachines() {
     carry([])
     shared.pointee.isLeaving.store(true, ordering: .relaxed)

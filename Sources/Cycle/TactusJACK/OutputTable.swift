@@ -10,7 +10,7 @@ struct OutputTable: BitwiseCopyable {
 
   /// Each published table has a new number.
   var number: UInt32 = 0
-  /// No place at or after this index holds an output.
+  /// The index from which on all places of the table are empty.
   var used = 0
   var places = InlineArray<32, OutputPlace>(repeating: OutputPlace())
 }

@@ -2,14 +2,15 @@
 import LinkBeatMath
 public import TactusChoices
 
-/// Remembers our connections while a server runs, and restores them when it has returned.
+/// Remembers the connections of our ports while a server runs, and restores them when the server has
+/// returned.
 struct Patchbay {
-  /// How long missing connections are restored after the server's return. Other programs return after the
-  /// server, some of them late.
+  /// The time after the server's return in which missing connections are restored. Other programs return
+  /// later than the server, some of them much later.
   private static let restoreFor = Micros(30_000_000)
   private static let restoreInterval = Micros(100_000)
-  /// How long we keep looking at the connections after a change: a new port may not be ready for a connection
-  /// yet, and a cut connection may still look connected.
+  /// The time after a change in which we keep looking at the connections: a new port may not be ready for a
+  /// connection yet, and a cut connection may still look connected.
   private static let settling = Micros(2_000_000)
 
   private var memory = ConnectionMemory()
@@ -69,7 +70,7 @@ struct Patchbay {
   }
 
   /// Whether to look at the connections now. JACK notifies us when ports and connections change, but jack2
-  /// does so a cycle or more before the change is visible. Without a change we do not look.
+  /// sends the notice a cycle or more before the change is visible. Without a change we do not look.
   mutating func isLookDue(graphChanged: Bool, at now: Micros) -> Bool {
     let isChange = graphChanged || isNew
     isNew = false
@@ -83,7 +84,7 @@ struct Patchbay {
   /// [control]
   mutating func step(on client: RunningClient, graphChanged: Bool, at now: Micros) {
     guard isLookDue(graphChanged: graphChanged, at: now) else { return }
-    // Make each connection only once: if a connection is cut afterwards, the user wanted that.
+    // Make each connection only once: a connection that is cut afterwards was cut by the user.
     for connection in missing where client.connect(connection) { missing.remove(connection) }
     for connection in wished where client.connect(connection) { wished.remove(connection) }
     if !standing.wanted.isEmpty {
@@ -99,8 +100,8 @@ struct Patchbay {
   }
 }
 
-/// A connection between one of our ports and another client's port. Both are known by name, because handles
-/// die with the server and the ports of channels come and go.
+/// A connection between one of our ports and another client's port. Both ports are known by their names,
+/// because libjack's handles become invalid with the server, and the ports of channels come and go.
 public struct Connection: Hashable, Sendable {
   /// The name of our port, without the client's name.
   public let port: String
@@ -117,9 +118,9 @@ public struct Connection: Hashable, Sendable {
 
 /// Remembers which connections our ports have, so that they can be made again when the server returns.
 ///
-/// A connection is forgotten only if it stays cut while both of its ports exist, because then the user has
-/// cut it. If a port is gone as well, the port's program or channel, or the whole server, went down and may
-/// return.
+/// A connection is forgotten only if it stays cut while both of its ports exist: in that case the user has
+/// cut it. If a port is gone as well, then the port's program, its channel or the whole server went down and
+/// may return.
 struct ConnectionMemory {
   /// How long a connection must stay cut before it is forgotten. A server that shuts down properly first cuts
   /// connections and then unregisters ports.
@@ -129,7 +130,7 @@ struct ConnectionMemory {
   private(set) var remembered: Set<Connection> = []
   private(set) var refusedCount = 0
   private var cutSince: [Connection: Micros] = [:]
-  /// The remembered connections of those of our ports that do not exist at present.
+  /// The remembered connections of our own ports that do not exist at present.
   private var parted: Set<Connection> = []
 
   /// `portExists` gets the full name of another program's port, or the name of our port without our client's
@@ -157,8 +158,8 @@ struct ConnectionMemory {
     }
   }
 
-  /// Returns the remembered connections of those of our ports that were gone and exist again. The user did
-  /// not cut these connections.
+  /// Returns the remembered connections of our own ports that were gone and exist again. The user did not cut
+  /// these connections.
   mutating func takeReturned(portExists: (String) -> Bool) -> Set<Connection> {
     let returned = parted.filter { portExists($0.port) }
     parted.subtract(returned)
@@ -170,6 +171,6 @@ struct ConnectionMemory {
     cutSince = [:]
   }
 
-  /// Whether a connection was cut so lately that only another look shows if the user cut it.
+  /// Whether a connection was cut so lately that we do not know yet if the user cut it.
   var isUndecided: Bool { !cutSince.isEmpty }
 }

@@ -2,8 +2,9 @@
 import CTactusJACK
 public import TactusChoices
 
-/// Our standing ports as JACK shows them. All are registered at the start, even if they are not used: a
-/// session manager loses the connections of a port that appears later.
+/// The standing ports of tactus (those that exist from start to end) as JACK shows them. All are registered
+/// at the start, even if they are not used: a session manager loses the connections of a port that appears
+/// later.
 extension Port {
   public static let all: [Port] = (0..<Int.max).lazy.map(Port.number).prefix { $0 != nil }.compactMap(\.self)
   /// The standing ports that are registered with JACK.
@@ -46,7 +47,7 @@ struct PortHandles {
   init(registeringOn client: OpaquePointer) throws(JACKError) {
     for port in Port.registered {
       let type = port.shown.signal == .midi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
-      // The flag "terminal" says that no signal passes through us from an input to an output.
+      // The flag "terminal" says that no signal passes through our client from an input to an output.
       let flags = (port.isOutput ? JackPortIsOutput : JackPortIsInput).rawValue | JackPortIsTerminal.rawValue
       guard let handle = jack_port_register(client, port.name, type, UInt(flags), 0) else {
         throw .portRefused(port.name)

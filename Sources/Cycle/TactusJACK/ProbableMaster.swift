@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusSync
 
-/// Guesses which other client is timebase master: JACK does not name it.
+/// Guesses which other client is timebase master, because JACK does not name the timebase master.
 enum ProbableMaster {
   /// Programs that can be timebase master. The name of a program's client may have a suffix.
   private static let programs = [
@@ -9,16 +9,16 @@ enum ProbableMaster {
     "seq24", "seq66", "klick", "gtklick", "jack_transport_link", "jack-link",
   ]
 
-  /// The only client that belongs to one of the listed programs or is another tactus. nil if there is no such
-  /// client, or several. A client without ports is not seen.
+  /// The name of the only client that belongs to one of the listed programs or is another tactus. nil if no
+  /// client does, or several do. A client without ports is not seen.
   static func name(ofPorts ports: [String], neighbours: Set<String>) -> String? {
     let clients = Set(ports.compactMap { $0.split(separator: ":").first.map(String.init) })
     let candidates = clients.filter { neighbours.contains($0) || isKnown($0) }
     return candidates.count == 1 ? candidates.first : nil
   }
 
-  /// Whether the client belongs to a listed program: "Hydrogen", "hydrogen-01" and "Qtractor" do. "musescore"
-  /// does not, although its name begins with "muse".
+  /// Whether the client belongs to a listed program. "Hydrogen", "hydrogen-01" and "Qtractor" belong to
+  /// listed programs. "musescore" does not, although it begins with the listed name "muse".
   private static func isKnown(_ client: String) -> Bool {
     let name = client.lowercased()
     return programs.contains { program in
@@ -28,7 +28,7 @@ enum ProbableMaster {
   }
 }
 
-/// The last guess, which is made again when ports or clients have changed.
+/// The last guess at the timebase master. A new guess is made when ports or clients have changed.
 struct MasterGuess {
   private(set) var name: String?
   private var isMade = false

@@ -19,20 +19,21 @@ final class RunningClient {
   private let reader: LatencyReader
   private var watch = LatencyWatch()
   private var mastership: Mastership
-  /// Other clients with the same ports as ours: each is a tactus.
+  /// The other clients that have the same ports as our client: each of them is a tactus.
   private var neighbours: Set<String> = []
   private(set) var watchdog = Watchdog()
   private var actionNumber: UInt32
   /// The delay of the last xrun as JACK reports it, in microseconds.
   private var lastDelay: Float
-  /// Until this time, a lateness that the audio thread noticed belongs to an xrun that is counted already.
+  /// The time until which a late wake-up that the audio thread noticed belongs to an xrun that is counted
+  /// already.
   private var nextLateness = Micros.zero
   private static let latenessSpacing = Micros(60_000)
   private var hasLeft = false
   private(set) var clocks = ClockComparison()
   private var nextClockPair: Micros
 
-  /// Registers the ports and activates the client: from here on the audio thread runs.
+  /// Registers the ports and activates the client. From the activation on the audio thread runs.
   init(client: JACKClient, shared: UnsafePointer<SharedState>, at now: Micros) throws(JACKError) {
     self.client = client
     self.shared = shared
@@ -53,8 +54,8 @@ final class RunningClient {
     cycle.initialize(
       to: AudioCycle(
         client: client.handle, ports: ports, shared: shared, sampleRate: rate, after: before))
-    // The audio thread touches this memory, and libjack locks only its own. With a small RLIMIT_MEMLOCK the
-    // system refuses; then a machine that is short of memory may page this memory out.
+    // The audio thread touches this memory, and libjack locks only its own. If RLIMIT_MEMLOCK is small, the
+    // system refuses the lock. Then a machine that is short of memory may page this memory out.
     mlock(cycle, MemoryLayout<AudioCycle>.size)
     try activate(at: now)
   }
@@ -81,8 +82,8 @@ final class RunningClient {
     }
     jack_deactivate(client.handle)
     NoticeBoard.detach(from: client.handle)
-    // From here on jackd sends us no new notification, but an earlier one may be on its way. If we closed
-    // now, we would not read it, and jackd would wait for ever.
+    // From here on jackd sends us no new notification, but an earlier notification may be on its way. If we
+    // closed the client now, we would not read it, and jackd would wait for ever.
     client.awaitAnswer()
     client.close()
   }
@@ -131,8 +132,9 @@ final class RunningClient {
     readLatencies(sink, notices, at: now)
   }
 
-  /// jackd reports only the last xrun's delay, in whole microseconds, so that two xruns with equal delays
-  /// look like one. Then the audio thread's notice of lateness shows the second xrun.
+  /// Counts an xrun that jackd reports. jackd reports only the last xrun's delay, in whole microseconds, so
+  /// two xruns with equal delays look like one. The lateness that the audio thread noticed then shows the
+  /// second xrun.
   private func countXruns(at now: Micros, wasLate: Bool) {
     let delay = jack_get_xrun_delayed_usecs(client.handle)
     guard delay != lastDelay || wasLate && now >= nextLateness else { return }
@@ -167,7 +169,8 @@ extension RunningClient {
 
   var standing: Mastership.MasterState { mastership.standing }
 
-  /// Asks for the timebase, gives it up or refreshes it, as the user's wish and the report demand.
+  /// Asks JACK for the timebase, gives the timebase up or refreshes it, as the user's wish and the report
+  /// demand.
   func lookAfterTimebase(isWanted: Bool, _ report: Report, at now: Micros) {
     let action = mastership.step(
       isWanted: isWanted, report, calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
@@ -179,20 +182,23 @@ extension RunningClient {
     }
   }
 
-  /// - Parameter conditionally: true: only if there is no other master; false: replaces another master.
+  /// - Parameter conditionally: true: only if no other client is timebase master; false: replaces another
+  ///   master.
   func askForTimebase(conditionally: Bool, at now: Micros) {
     let code = jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, writeTimebase, cycle)
     mastership.asked(wasRefused: code != 0, at: now)
   }
 
-  /// Starts the transport. Never call this on the audio thread: PipeWire takes a lock in it (facts: jack 3).
+  /// Starts the transport. Never call this on the audio thread: PipeWire takes a lock in this call (facts:
+  /// jack 3).
   func play() { jack_transport_start(client.handle) }
 
-  /// Stops the transport. Never call this on the audio thread either: see `play`.
+  /// Stops the transport. Never call this on the audio thread: as in `play`, PipeWire takes a lock.
   func stop() { jack_transport_stop(client.handle) }
 
   /// Restarts the server's timeout for a held start: on PipeWire by another request to start, on jackd by a
-  /// locate to the frame where the transport stands. Does nothing if the transport stands or rolls by now.
+  /// locate to the frame where the transport stands. Does nothing if the transport has stopped or rolls
+  /// meanwhile.
   func holdOn() {
     var position = jack_position_t()
     let state = jack_transport_query(client.handle, &position)
@@ -201,9 +207,9 @@ extension RunningClient {
     locate(position.frame, showing: Transport(state: state, position: position).bbt)
   }
 
-  /// Locates by `jack_transport_reposition`. `jack_transport_locate` sends uninitialized memory, which jack2
-  /// shows to all clients for a cycle (facts: jack 6). Only the BBT bit is set: with more bits, jack2 drops
-  /// the request and reports success.
+  /// Locates by `jack_transport_reposition`, because `jack_transport_locate` sends uninitialized memory,
+  /// which jack2 shows to all clients for a cycle (facts: jack 6). Only the BBT bit is set: with more bits,
+  /// jack2 drops the request and reports success.
   func locate(_ frame: UInt32, showing bbt: BBT? = nil) {
     var position = jack_position_t()
     position.frame_rate = jack_get_sample_rate(client.handle)
@@ -215,9 +221,9 @@ extension RunningClient {
     jack_transport_reposition(client.handle, &position)
   }
 
-  /// Carries out an action that the audio thread wants, once, and only if the action is still open. For one
-  /// cycle, until the timebase master has answered, JACK shows the bar and beat that come with the locate:
-  /// `bbt`, or else the present bar and beat.
+  /// Carries out a locate that the audio thread wants. Does so once, and only if the action is still open:
+  /// the transport must not have moved meanwhile. JACK shows `bbt`, or else the present bar and beat, for the
+  /// one cycle until the timebase master has answered.
   func locate(ifOpen action: LocateAction, showing bbt: BBT?) {
     guard action.number != actionNumber else { return }
     var position = jack_position_t()
@@ -228,7 +234,7 @@ extension RunningClient {
     locate(action.place.frame, showing: bbt ?? transport.bbt)
   }
 
-  /// Locates the rolling transport, after telling the audio thread.
+  /// Locates the rolling transport. Tells the audio thread of the locate before asking JACK.
   func relocate(_ relocation: Relocation, showing bbt: BBT?) {
     shared.pointee.relocation.publish(relocation)
     locate(relocation.place.frame, showing: bbt)
@@ -260,13 +266,14 @@ extension RunningClient {
       speakers: client.ports(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE))
   }
 
-  /// The other client that is probably timebase master; nil: we cannot tell which.
+  /// The other client that is probably timebase master; nil: there is none, or we cannot tell which client it
+  /// is.
   var probableMaster: String? {
     ProbableMaster.name(
       ofPorts: client.ports(JackPortIsOutput) + client.ports(JackPortIsInput), neighbours: neighbours)
   }
 
-  /// Whether the port `control` has a connection, through which keys and pedals may come.
+  /// Whether the port `control` has a connection, through which messages of keys and pedals may come.
   var isPlayed: Bool { jack_port_connected(ports[.control]) > 0 }
 
   func connect(from output: String, to input: String) -> Bool {

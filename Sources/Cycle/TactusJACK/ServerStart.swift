@@ -5,7 +5,7 @@ import Glibc
 /// Lets libjack start a server, with the command line in the user's `.jackdrc`. [control]
 ///
 /// jack2's libjack adds the server's name and `-T`, so the server ends with its last client. Without a
-/// `.jackdrc`, libjack would try `jackd -d alsa` on the first sound card; we don't let it guess.
+/// `.jackdrc`, libjack would try `jackd -d alsa` on the first sound card; we don't let libjack guess.
 public enum ServerStart {
   /// The reason why no server was started.
   public enum Obstacle: Equatable, Sendable {
@@ -50,14 +50,14 @@ public enum ServerStart {
   }
 }
 
-/// Whether a process that is forked now becomes the server. Only the control thread uses this variable.
+/// Whether a process that is forked now becomes the JACK server. Only the control thread uses this variable.
 nonisolated(unsafe) private var isStarting = false
 
 private let childrenAreDetached = pthread_atfork(nil, nil, detachServer) == 0
 
-/// Runs in libjack's child process before the child becomes the server. Otherwise the server would write into
-/// the terminal view for as long as it runs, keep our stdout pipe open, and inherit the signals that we block
-/// or ignore.
+/// Detaches libjack's child process from tactus before the child becomes the server. Otherwise the server
+/// would write into the terminal view for as long as it runs, keep our stdout pipe open, and inherit the
+/// signals that we block or ignore.
 private func detachServer() {
   guard isStarting else { return }
   let nothing = open("/dev/null", O_RDWR)

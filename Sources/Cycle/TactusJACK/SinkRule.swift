@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusChoices
 
-/// The sinks (inputs in JACK, mostly of a sound card) at which other programs are heard, and the reason for
-/// this choice. The latencies of these sinks count for the sound of other programs.
+/// The sinks (input ports, mostly of a sound card) at which other programs are heard, and the reason for this
+/// choice. Other programs' sound counts as heard with the latencies of these sinks.
 public struct SinkChoice: Hashable, Sendable {
   public enum Reason: Hashable, Sendable {
     /// The user has named these sinks.
@@ -45,7 +45,7 @@ protocol SinkGraph {
   func outputs(of client: String) -> [String]
   func inputs(behind output: String) -> [String]
   func outputs(before input: String) -> [String]
-  /// Whether the input's client passes on nothing that arrives at this input.
+  /// Whether the input's client is a terminal: it passes on no signal that arrives at this input.
   func isTerminal(input: String) -> Bool
   /// Whether this output belongs to a desktop program and not to a JACK program.
   func isDesktop(output: String) -> Bool
@@ -55,11 +55,13 @@ protocol SinkGraph {
 /// the rule takes the sinks at which our own click is heard: the musician listens to other programs there,
 /// too.
 enum SinkRule {
-  /// Routes through more clients, or through more outputs at a time, are not followed.
+  /// The limits of the search: a route through more clients, or through more outputs at a time, is not
+  /// followed.
   static let mostClients = 64, mostOutputs = 1_024
 
-  /// - Parameters: - clicks: our clicks' ports, the most important first. - before: the last choice, which is
-  ///   kept while the transport moves and a program plays to its sinks.
+  /// - Parameters:
+  ///   - clicks: our clicks' ports, the most important first.
+  ///   - before: the last choice, which is kept while the transport moves and a program plays to its sinks.
   static func choose(
     in graph: some SinkGraph, for name: ChosenName, clicks: [String], before: SinkChoice = .none,
     isMoving: Bool = false
@@ -88,8 +90,8 @@ enum SinkRule {
       ? SinkChoice(reason: .nobody, ports: graph.sinks) : SinkChoice(reason: .programs, ports: played)
   }
 
-  /// The sinks that an output reaches through the fewest other clients. Connections behind these sinks don't
-  /// matter.
+  /// The sinks that an output reaches through the fewest other clients. The connections of these sinks to
+  /// further clients don't matter.
   private static func nearest(to output: String, in graph: some SinkGraph) -> [String] {
     var outputs = [output]
     var seen: Set = [clientName(ofPort: output)]

@@ -3,10 +3,10 @@ public import TactusChoices
 
 /// A connection that is to exist whenever both of its ports exist.
 public enum StandingConnection: Hashable, Sendable {
-  /// Two ports, in either order: each by its full name, or one of ours without the client's name. `*` stands
-  /// for any text.
+  /// Two ports, the output or the input first. Each is a full name; a port of ours may stand without the
+  /// client's name. `*` stands for any text.
   case ports(String, String)
-  /// The click on the first two playback ports of the sound card.
+  /// The connection of the click to the first two playback ports of the sound card.
   case clickToSpeakers
 
   /// The name of the user's output that `out/NAME` stands for; nil if `end` has another form.
@@ -80,8 +80,8 @@ struct StandingConnections {
     }
   }
 
-  /// The outputs and inputs that are to be connected, each output with each input. They are not expanded to
-  /// pairs: there may be a million pairs.
+  /// The outputs and inputs that are to be connected, each output with each input. The pairs are not listed
+  /// one by one: there may be a million of them.
   private func ends(
     _ connection: StandingConnection, _ seen: Seen, _ client: String
   ) -> [(outputs: [String], inputs: [String])] {
@@ -108,7 +108,7 @@ extension Port {
 struct PortPattern {
   private let name: NamePattern
 
-  /// A name without a colon is a port of this client.
+  /// A pattern without a colon means a port of the client `client`.
   init(_ text: String, client: String) {
     let ours = StandingConnection.ownOutput(text) ?? text
     name = NamePattern(text.contains(":") ? text : "\(client):\(ours)")

@@ -2,9 +2,9 @@
 import CTactusJACK
 import LinkBeatMath
 
-/// JACK's timeout for slow clients that hold a start: one number for the whole server. A start that we hold
-/// must end before the timeout. But a program that never gets ready delays all others until the timeout, so
-/// we keep the usual limit wherever it suffices. [control]
+/// The timeout after which JACK no longer waits for slow clients that hold a start: one number for the whole
+/// server. A start that we hold must end before the timeout. But a program that never gets ready delays all
+/// others until the timeout, so we keep the usual limit wherever it suffices. [control]
 struct SyncLimit {
   private let client: OpaquePointer
   let implementation = JACKImplementation.loaded
@@ -21,7 +21,7 @@ struct SyncLimit {
     tell(needed ?? implementation.usualSyncLimit)
   }
 
-  /// Sets our limit again after another tactus left and restored the usual one.
+  /// Sets our limit again after another tactus left and restored the usual limit.
   func tellAgain() {
     if let told { tell(told) }
   }

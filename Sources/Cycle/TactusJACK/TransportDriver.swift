@@ -4,8 +4,8 @@ import LinkSystem
 import TactusChoices
 import TactusSync
 
-/// Carries out the plan for the server's transport, and the actions that the audio thread wants: that thread
-/// may not ask JACK itself. [control]
+/// Carries out the plan for the server's transport, and the locates that the audio thread wants, because the
+/// audio thread may not ask JACK itself. [control]
 struct TransportDriver {
   var plan = TransportPlan()
 
@@ -28,8 +28,8 @@ struct TransportDriver {
 
 extension RunningClient {
   fileprivate func carryOut(_ action: TransportAction, _ report: Report, _ meter: Meter) {
-    // The bar and beat to show for a place in the song. nil unless we are timebase master: another master
-    // knows its own bars better, and without a master JACK would show our values for ever.
+    // The bar and beat that JACK shows for a beat of the song. nil unless we are timebase master: another
+    // master knows its own bars better, and without a master JACK would show our values for ever.
     func bbt(of beat: Double) -> BBT? {
       guard report.master.timebase == .ours else { return nil }
       return BBT(song: Beats(beat), meter: meter, beatsPerMinute: report.tempo)

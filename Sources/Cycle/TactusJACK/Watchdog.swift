@@ -4,12 +4,12 @@ import LinkBeatMath
 import LinkSystem
 import Synchronization
 
-/// Decides whether JACK still answers, from the number of audio cycles and from the times at which we read
-/// that number.
+/// Decides whether JACK still answers. The evidence is the number of audio cycles, and the times at which we
+/// read that number.
 ///
-/// A server that was stopped sends no signal, and each call to it blocks while it stays silent. So we call
-/// only a server that has just run a cycle. If this process itself was stopped (by a debugger or a freezer),
-/// jackd has given us up or waits for us; then we leave the server and join it again.
+/// A server that was stopped (for instance by a debugger) sends no signal, and each call to it blocks while
+/// it stays silent. So we call only a server that has just run a cycle. If this process itself was stopped,
+/// jackd has given us up or waits for us. In that case we leave the server and join it once more.
 struct Watchdog {
   enum Finding: Equatable {
     case nothing
@@ -24,11 +24,11 @@ struct Watchdog {
   /// The time without a cycle after which the server is silent. The longest cycle, 8192 frames at 22050 Hz,
   /// is 372 ms.
   static let longestSilence = Micros(1_500_000)
-  /// The time without a cycle, in addition to three cycles' length, after which we make no calls to the
-  /// server.
+  /// The time, added to the length of three cycles, after which we make no calls to a server that has run no
+  /// cycle.
   static let hesitation = Micros(50_000)
-  /// If two looks are further apart than this, this process may have been stopped. The limit is longer than
-  /// jackd's timeout for a client, half a second.
+  /// The longest time between two looks that is normal. After a longer time, this process may have been
+  /// stopped. The limit is longer than jackd's timeout for a client, half a second.
   static let longestGap = Micros(600_000)
 
   private var cycles: UInt?
@@ -36,14 +36,14 @@ struct Watchdog {
   private var lastLook = Micros.zero
   private var lastWait = Micros.zero
   private(set) var isSilent = false
-  /// Whether the server has just run a cycle, so that it answers what we ask now.
+  /// Whether the server has just run a cycle, so that it would answer a call now.
   private(set) var isPrompt = false
   /// Whether a cycle ran since the first look.
   private(set) var hasCycled = false
 
   /// Looks once at the number of cycles; call it every 20 ms or so. `cycle`: the length of a cycle in
-  /// microseconds, 0 if unknown. `waited`: the total time spent waiting for JACK, which does not count as a
-  /// standstill of ours.
+  /// microseconds, 0 if unknown. `waited`: the total time that this process has spent waiting for JACK, in
+  /// which it was not stopped.
   mutating func poll(cycles now: UInt, of cycle: Double, at time: Micros, waited: Micros) -> Finding {
     let gap = time - lastLook
     let lost = gap - (waited - lastWait)
@@ -57,7 +57,7 @@ struct Watchdog {
     }
     if gap > Self.longestGap {
       lastCycle = time
-      // If the audio thread kept running, only this thread was busy.
+      // If the audio thread kept running, the process was not stopped: only this thread was busy.
       if lost > Self.longestGap, Double(passed) * cycle < Double(lost.count) / 2 { return .standstill(lost) }
     }
     if passed > 0 {
@@ -73,8 +73,8 @@ struct Watchdog {
 }
 
 /// Wraps each call of the control thread to libjack. Any call may block for ever, since the server may have
-/// been stopped a moment ago. libjack knows one server at a time, so the state below exists once. Other
-/// threads may look at this state.
+/// been stopped a moment ago. libjack knows one server at a time, so there is one state for the whole
+/// process. Other threads may look at this state.
 public enum Question {
   /// The time at which the present call started, on Link's clock; 0: no call is under way.
   private static let since = Atomic<Int64>(0)
@@ -110,7 +110,7 @@ public enum Question {
 /// Leaves a server. A separate thread does this, because the call never returns if the server does not
 /// answer. [control]
 ///
-/// Until the departure is done nothing else may be asked of libjack, which knows one server at a time.
+/// Until the departure is done, make no other call to libjack, which knows one server at a time.
 final class Departure: @unchecked Sendable {
   /// The longest time for libjack to leave the server. If the server works, this takes a few cycles. jackd
   /// waits half a second for each late client, and five seconds for a client that does not answer.

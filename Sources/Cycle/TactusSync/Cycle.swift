@@ -11,16 +11,16 @@ public struct Cycle: BitwiseCopyable {
   public var sampleRate: UInt32
   public var times: RawTimes
   public var transport: Transport
-  /// For each port, the frames until frame 0 of this cycle's buffer is heard (playback latency). The rule for
-  /// MIDI ports is already applied (facts: jack 9). For `control`, the frames since incoming messages were
-  /// sent (capture latency).
+  /// The frames, for each port, from a frame's passage through JACK until it is heard (playback latency). The
+  /// rule for MIDI ports is already applied (facts: jack 9). For `control`, the frames from the sending of a
+  /// message until its arrival (capture latency).
   public var latencies: PerPort<UInt32>
-  /// How often the port `clock` went from no connection to one; wraps around.
+  /// The number of times that the port `clock` went from no connection to one; wraps around.
   public var clockConnections: UInt32
   /// The longest delay of the user's own outputs (`OutputSlot.startDelay`): the microseconds from the time at
   /// which a frame passes through JACK until the last of these outputs is heard.
   public var ownDelay: Micros
-  /// The number of the server's clients plus an unknown constant. Only changes of this number are used.
+  /// The number of the server's clients plus an unknown constant, so only its changes have a meaning.
   public var clients: Int32
   /// Maps JACK's clock to Link's.
   package var clock: ClockMap
@@ -32,8 +32,8 @@ public struct Cycle: BitwiseCopyable {
   /// either.
   public var settingsNumber: UInt32
   public var sounds: SoundBank
-  /// Whether the server freewheels: it runs as fast as it can, its times mean nothing, and the session is not
-  /// changed.
+  /// Whether the server freewheels (exports): it runs as fast as it can, its times mean nothing, and the
+  /// session is not changed.
   public var isFreewheeling: Bool
   /// The locate by which the control thread moves, or has just moved, the rolling transport; nil: there is no
   /// such locate.
@@ -72,11 +72,11 @@ public struct Cycle: BitwiseCopyable {
 /// so the whole view of the session stays frozen until the freewheel ends.
 struct FreewheelSession: BitwiseCopyable {
   private var frozen: SessionView?
-  /// An export counts its beats by its own frames. `shift` is the time in microseconds by which the export's
-  /// beats come later than the session's beats.
+  /// The time in microseconds by which an export's beats come later than the session's beats. An export (a
+  /// freewheel) counts its beats by its own frames.
   private var shift = 0.0
-  /// Microseconds from the time at which a frame passes through JACK until other clients are heard. During an
-  /// export this delay is frozen, too. Latency matters only to ears, and JACK removes connections in the
+  /// The microseconds from the time at which a frame passes through JACK until other clients are heard.
+  /// During an export this delay is frozen: latency matters only to ears, and JACK removes connections in the
   /// middle of an export.
   private var delay = 0.0
 
@@ -93,15 +93,15 @@ struct FreewheelSession: BitwiseCopyable {
 
   func grid(of session: SessionState) -> Grid { Grid(session.timeline).later(by: shift) }
 
-  /// Microseconds from the time at which a frame passes through JACK until it is heard. `present` is this
-  /// delay by the latencies that JACK reports now. Call `session(of:)` first.
+  /// The microseconds from the time at which a frame passes through JACK until it is heard. `present` is this
+  /// delay by the latencies that JACK reports now. Call `session(of:)` before this function.
   mutating func delay(_ present: Double) -> Double {
     if case .none = frozen { delay = present }
     return delay
   }
 
-  /// Shifts the grid so that its beats fall on the song's beats. `position` is the song's beat at `time`, at
-  /// which a freewheeling server enters the song.
+  /// Shifts the grid so that its beats fall on the song's beats. A freewheeling server enters the song at
+  /// `time`, and `position` is the song's beat at that time.
   mutating func align(_ grid: Grid, at time: Double, with position: Double) {
     let away = grid.beat(at: time) - position
     shift += (away - Double(Int64(rounding: away))) * grid.beatMicros
@@ -116,7 +116,7 @@ public struct RawTimes: Sendable, BitwiseCopyable {
   /// `jack_position_t.usecs`: the unfiltered time at which the driver woke up for this cycle, on JACK's
   /// clock; 0: unknown.
   public var wakeMicros: UInt64
-  /// Whether `jack_get_cycle_times` returned 0, which means success.
+  /// Whether `jack_get_cycle_times` succeeded (returned 0).
   public var isPairValid: Bool
   /// `current_usecs` and `next_usecs` of `jack_get_cycle_times`, filtered by JACK's delay-locked loop.
   public var currentMicros: UInt64

@@ -5,26 +5,27 @@ import TactusChoices
 // HostSync: all decisions within one audio cycle.
 //
 // A `Cycle` holds the present state of JACK, of the session and of the user's settings. `run` fills
-// `Outputs`: the click, the pulse and the run gate, a list of MIDI events, and a report. Every part asks one
-// question for its own port: which beat is heard when this frame reaches the speaker?
+// `Outputs`: the click, the pulse and the run gate, a list of MIDI events, and a report. Every output asks
+// one question for its own port: which beat is heard when this frame reaches the speaker?
 //
 // On purpose HostSync has no JACK, sockets, clock, threads, files or memory of its own. Its callers pass
 // audio buffers and sounds in, so a test plays an hour in seconds.
 //
-// The invariant: beats are numbered, and a beat that was played is remembered by its number. Nothing
-// accumulates ticks or multiplies tempo by frames, so nothing drifts. If the time is corrected, no beat is
-// played twice or left out.
+// The invariant: beats are numbered, and a beat that was played is remembered by its number. No code adds up
+// ticks or multiplies tempo by frames, so nothing drifts. If the time is corrected, no beat is played twice
+// or left out.
 //
-// These values are large, and Swift copies a whole value for a call that borrows it. So methods that run in
-// every cycle and only read are inlined or `mutating`, and `Cycle` and `OutputContext`, which are only read,
-// are passed as `inout`.
+// The values here are large, and Swift copies a whole value for a call that borrows it. So methods that run
+// in every cycle and only read are inlined or `mutating`, and `Cycle` and `OutputContext`, which are only
+// read, are passed as `inout`.
 //
 // JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and, if we are timebase
 // master, `bbt` for the next cycle. All [audio].
 
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 ///
-/// More than 20 properties: each part of the cycle has one, and `run` passes values between the parts.
+/// The struct has more than 20 properties: each part of the cycle has one, and `run` passes values between
+/// the parts.
 public struct HostSync: ~Copyable {
   var times = CycleTimes()
   private var freeze = FreewheelSession()
@@ -35,7 +36,8 @@ public struct HostSync: ~Copyable {
   var launch = Launch()
   var song = Song()
   var bars = Bars()
-  /// `bars` were counted for the song that had this `Song.run` and this `Song.origin`.
+  /// The value of `Song.run` for which `bars` were counted. `barsOrigin` is the value of `Song.origin` at
+  /// that time.
   private var barsRun: UInt64 = 0
   private var barsOrigin: Int64 = 0
   private var queuedMeter = QueuedMeter()
@@ -46,10 +48,11 @@ public struct HostSync: ~Copyable {
   /// The context of the last `run`, for the calls that follow in the same cycle; nil: the cycle had no
   /// frames.
   private var present: OutputContext?
-  /// The number of this cycle's stretch (`OutputContext.stretch`). A stretch is a row of cycles in which time
+  /// The number of the present stretch (`OutputContext.stretch`). A stretch is a row of cycles in which time
   /// passes and nothing else changes.
   private var stretch: UInt64 = 0
-  /// Whether we hold the transport in this cycle for a relocation that missed its planned cycle.
+  /// Whether we hold the transport in this cycle for a relocation (a locate at a planned time) that came too
+  /// late for its planned cycle.
   var awaitsRelocation = false
   /// Whether the transport rolled in the latest cycle in which its state was not Starting.
   var wasRolling = false
@@ -83,7 +86,7 @@ public struct HostSync: ~Copyable {
     let lost = max(0, times.passedFrames &- times.previousFrames)
     firstFrame.follow(cycle.transport, frames: cycle.frames, isSound: lost == 0)
     cycle.transport.skip = firstFrame.skip(cycle.transport, frames: cycle.frames)
-    // `now` must be a constant: each call below would copy a variable.
+    // `now` is a constant, because each call below would copy a variable.
     let now = now(&cycle, line, lostFrames: lost)
     let here = timebase.position(now)
     gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
@@ -123,18 +126,19 @@ public struct HostSync: ~Copyable {
   }
 
   private mutating func answer(_ cycle: inout Cycle) -> Bool {
-    // Only `run` makes the cycle's frame line. Before `run`, the last cycle's line is extended.
+    // Only `run` makes the cycle's frame line. This call comes before `run`, so it extends the last cycle's
+    // line.
     let frameMicros = times.steadyFrameMicros
     let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
     let now = CycleContext(
       &cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead,
       holdsBriefly: launch.cuts.holdsBriefly)
     // A freewheeling server waits for no client. A leading host that may move the session's grid need not
-    // wait for that grid.
+    // wait for the grid.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    // If the transport was stopped after the relocation was requested, the relocation does not hold it. The
-    // next start begins as always, where the transport stands.
+    // If the transport was stopped after the relocation was requested, the relocation does not hold the
+    // transport. The next start begins as always, where the transport stands.
     if wasRolling, !launch.isHolding, let hold = cycle.relocation?.hold(now), hold != .no {
       awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)
@@ -151,12 +155,12 @@ public struct HostSync: ~Copyable {
 
   /// The position that we write for the next cycle as timebase master. Call this after `run` in the same
   /// cycle. `nextFrame` is the transport's frame in the next cycle. `requested` is the position that a client
-  /// asked for. nil: the cycle had no frames. [audio]
+  /// asked for. nil: this cycle had no frames. [audio]
   @_noLocks @_noAllocation
   public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
     guard let present else { return nil }
     if !present.isFreewheeling {
-      // A position that a former master left behind is no request to us.
+      // A position that a former timebase master left behind is no request to us.
       if let requested, timebase.wasOursLately {
         tempoRequest.read(requested.tempo, at: present.heard.start)
       }
@@ -190,15 +194,15 @@ public struct HostSync: ~Copyable {
   @_noLocks @_noAllocation
   public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
 
-  /// Returns whether a Start, Stop or Continue from the port `control` is a message of ours that comes back.
-  /// Call this after all outputs have played. [audio]
+  /// Returns whether a Start, Stop or Continue at the port `control` is our own message, which comes back
+  /// through a cable. Call this after all outputs have played. [audio]
   @_noLocks @_noAllocation
   public mutating func isEcho(_ status: UInt8, at moment: Micros) -> Bool {
     commands.isEcho(status, at: Double(moment.count))
   }
 
   /// The time, on Link's clock, at which a message was sent that arrived at the port `control` at this frame
-  /// of the cycle. Call this after `run`.
+  /// of the cycle. Call this after `run` in the same cycle.
   @_noLocks @_noAllocation
   public mutating func arrival(ofFrame frame: UInt32) -> Micros {
     guard let present else { return Micros(0) }
@@ -207,7 +211,7 @@ public struct HostSync: ~Copyable {
 }
 
 extension HostSync {
-  /// The context of this cycle. This is a function of its own, so that the large value is built in place. If
+  /// Makes the context of this cycle, in a function of its own, so that the large value is built in place. If
   /// an export enters the song in this cycle, the context's grid is aligned with the song.
   @inline(never)
   private mutating func now(_ cycle: inout Cycle, _ line: FrameLine, lostFrames: Int64) -> CycleContext {

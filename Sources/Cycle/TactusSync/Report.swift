@@ -4,7 +4,8 @@ public import TactusChoices
 /// The report of one cycle. It is small and has a fixed size, so that it fits a queue or a published value.
 /// Its counters only grow.
 ///
-/// More than 20 properties: the parts of their owners, and what `HostSync` itself knows.
+/// The struct has more than 20 properties: the parts that other types fill, and the values that `HostSync`
+/// itself knows.
 public struct Report: Sendable, BitwiseCopyable {
   /// The session's beat that is heard through the physical outputs at frame 0 of this cycle.
   public var sessionBeat = 0.0
@@ -22,11 +23,12 @@ public struct Report: Sendable, BitwiseCopyable {
   public var times = TimesReport()
   public var outputs = OutputReport()
 
-  /// The audio thread's request for a start or stop, which the control thread carries out.
+  /// The session's start or stop that the control thread must carry out at the transport.
   public var startStop = SessionCommand()
-  /// Whether the session plays, or will play, because we told the session to.
+  /// Whether the session plays, or will play, because tactus started it.
   public var isStartOurs = false
-  /// The number of tempos that other clients asked of us as timebase master, by repositioning the transport.
+  /// The number of tempos that other clients have asked of us as timebase master, by repositioning the
+  /// transport.
   public var tempoRequests: UInt64 = 0
   /// The averaged distance of the leading host's beat from the session's beat, in microseconds; positive: the
   /// host is ahead.
@@ -34,13 +36,14 @@ public struct Report: Sendable, BitwiseCopyable {
 
   /// Whether the transport rolls although its frame has not moved for a second.
   public var standsStill = false
-  /// Whether a relocation of ours came too late for its planned cycle and waits for another cycle.
+  /// Whether a relocation (a locate at a planned time) came too late for its planned cycle, so that the
+  /// transport waits for another locate.
   public var awaitsRelocation = false
-  /// Whether the transport rolled, was sent elsewhere by us or by others, and waits until all clients are
-  /// ready at the new place.
+  /// Whether the transport rolled, was located by us or by others, and waits until all clients are ready at
+  /// the new place.
   public var isBetweenPlaces = false
   /// Whether the transport stands and we do not know if it will roll from the frame that the server shows
-  /// (`FirstFrame`). A locate to that frame settles the question.
+  /// (`FirstFrame`). After a locate to that frame we know it.
   public var isFirstFrameUnknown = false
   /// The earliest time at which a start that a peer asked for may be heard, in microseconds on Link's clock.
   public var notBefore = -Double.infinity
@@ -70,7 +73,7 @@ extension Report {
     return report
   }
 
-  /// The counters that go on counting after a change of the sample rate or of the server. The number of an
+  /// The counters that go on after a change of the sample rate or of the server. The number of a locate
   /// action is such a counter, because each number is carried out once.
   public struct Counts: BitwiseCopyable {
     public var lostMIDI: UInt64

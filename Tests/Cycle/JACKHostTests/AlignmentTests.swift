@@ -9,8 +9,8 @@ import Testing
 
 @testable import TactusJACK
 
-/// A DAW that computes beats from frames, on a real server. The tests show how exactly it starts on the
-/// session's bar, and how it is corrected.
+/// Tests of a DAW that computes beats from frames, on a real server: how exactly it starts on the session's
+/// bar, and how its lag is corrected.
 extension JACKHostTests {
   private static let frame = 1e6 / 48_000
 
@@ -24,8 +24,8 @@ extension JACKHostTests {
   }
 
   /// The delay of a DAW against the session's beats, in microseconds. The DAW computes its beat from frame
-  /// and tempo. `middle` is the median over the rolling cycles, `jitter` half of the range that holds eight
-  /// of ten cycles.
+  /// and tempo. `middle` is the median over the rolling cycles. `jitter` is half of the range in which eight
+  /// of ten cycles lie.
   private func lateness(_ cycles: [SeenCycle], _ live: LiveHost, quantum: Double) -> (
     middle: Double, jitter: Double
   ) {
@@ -40,9 +40,9 @@ extension JACKHostTests {
     return (late[late.count / 2], (late[late.count * 9 / 10] - late[late.count / 10]) / 2)
   }
 
-  /// Plays from a frame for a moment. Returns the cycles that the watch saw, and whether the driver kept time
-  /// meanwhile. The tests measure with JACK's filter, which is wrong for seconds after a stall (facts:
-  /// realtime 1).
+  /// Plays from a frame for a moment. Returns the cycles that the watch (another client) saw, and whether the
+  /// driver kept time meanwhile. The tests measure with JACK's filter, which is wrong for seconds after a
+  /// stall (facts: realtime 1).
   private func launch(_ live: LiveHost, _ watch: TransportWatch, from frame: UInt32, pause: Int64)
     async throws
     -> (seen: [SeenCycle], isQuiet: Bool)
@@ -61,7 +61,7 @@ extension JACKHostTests {
     return (seen, isQuiet)
   }
 
-  /// The median of the absolute values; zero if nothing could be measured.
+  /// The median of the absolute values; zero if there are no values.
   private func median(_ values: [Double]) -> Double {
     values.isEmpty ? 0 : values.map(abs).sorted()[values.count / 2]
   }
@@ -80,16 +80,17 @@ extension JACKHostTests {
       let (seen, isQuiet) = try await launch(live, watch, from: start, pause: Int64(20 + round * 61))
       let (middle, jitter) = lateness(seen, live, quantum: quantum)
       let first = try #require(seen.first { $0.isRolling })
-      // If the watch missed the first rolling cycle, this frame is one period later.
+      // If the other client missed the first rolling cycle, it saw the frame of the cycle after it, one
+      // period later.
       #expect(Int(start) - Int(first.frame) <= 256)
       return (max(0, abs(middle) - jitter), isQuiet)
     }
-    // Apart from the clock's own jitter, the position may be half a frame from the beat.
+    // Apart from the clock's own jitter, the position may be off the beat by half a frame.
     #expect(median(errors) <= 1.5 * Self.frame, "\(errors) us")
     #expect(abs(live.exchange.report().launch.error) < 5_334)
   }
 
-  @Test func `a start moves to the next boundary if another client is not ready`() async throws {
+  @Test func `a start on a server moves to the next bar if a client is not ready`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server, isSlow: true)
@@ -139,7 +140,7 @@ extension JACKHostTests {
     #expect(!watch.last.isRolling)
     live.change { $0.quantum = 4 }
     try await live.run(for: 50)
-    // The grid jumps, as when a peer leaves and takes its session's grid with it.
+    // The grid jumps, as it does when a peer leaves and takes its session's grid with it.
     live.edit { $0.forceBeat(1.5, at: HostClock.micros(), quantum: 4) }
     try await live.run { watch.last.isRolling }
     try await live.run(for: 50)
@@ -160,7 +161,8 @@ extension JACKHostTests {
     let watch = try TransportWatch(server)
     try await live.start(watch)
     try await live.run(for: 100)
-    // A DAW locates to any frame, off the grid. Without `Settings.correction` the host stays off the grid.
+    // A DAW locates to a frame that is off the grid. Without `Settings.correction` the DAW stays off the
+    // grid.
     var place: UInt32 = 1_003_003
     repeat {
       place += 3_333
@@ -215,8 +217,8 @@ extension JACKHostTests {
     #expect(median(errors) <= 2 * Self.frame, "\(errors) us")
   }
 
-  /// The other client is slow, like Ardour. A knob sends two locates, of which the second arrives while the
-  /// transport waits for the first, or rolls from it.
+  /// The other client is slow, like Ardour. A knob sends two locates. The second arrives while the transport
+  /// waits for the first, or rolls from its target.
   @Test
   func `two locates in a row keep the host on the grid beside a slow client`()
     async throws
@@ -248,7 +250,7 @@ extension JACKHostTests {
     #expect(median(errors) <= 2 * Self.frame, "\(errors) us")
   }
 
-  @Test func `a stop on the bar stops on the bar, a second one stops at once`() async throws {
+  @Test func `a stop on the bar waits for the bar, a second stop acts at once`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server)
@@ -277,7 +279,7 @@ extension JACKHostTests {
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "PipeWire does not hand a requester's tempo on"))
-  func `another client's tempo becomes the session's, our own echo does not`() async throws {
+  func `another client's tempo becomes the session's, our tempo's echo not`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 120)
     let watch = try TransportWatch(server)
@@ -308,7 +310,7 @@ extension JACKHostTests {
       try await live.run(for: 25)
     }
     for _ in 0..<3 {
-      // Wait until the error that the ramp left is corrected, so that there is no proposal for a moment.
+      // Wait until the error that the tempo ramp left is corrected, so that no proposal comes for a moment.
       var busy = HostClock.micros()
       var told = 0
       try await live.run {
@@ -320,8 +322,8 @@ extension JACKHostTests {
       let before = live.exchange.report()
       watch.forget()
       try await live.run(for: 1_500)
-      // The error is computed from the host's bar and beat in each cycle, and not from the follower's
-      // estimate.
+      // The error is computed from the bar and beat that the host shows in each cycle, and not from the
+      // follower's estimate.
       let late = watch.collected.filter { $0.isRolling && $0.isValid }.map { cycle in
         let age = TestServer.isPipeWire ? Double(cycle.frames) * Self.frame : 0
         let physical = Double(live.host.latencies[.jack]) * Self.frame

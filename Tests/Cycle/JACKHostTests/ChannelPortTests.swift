@@ -15,7 +15,7 @@ extension JACKHostTests {
     AudioChannelPorts(name: "Studio_Drums", pretty: "Studio/Drums", lane: .receive(lane))
   }
 
-  @Test func `a channel's ports stay connected while its lane changes`()
+  @Test func `a Link Audio channel's ports stay connected while its sound changes`()
     async throws
   {
     let server = try await TestServer()
@@ -42,7 +42,7 @@ extension JACKHostTests {
     try await live.run { ours().isEmpty }
   }
 
-  @Test func `a sent channel's lane gets the port's audio with seamless stamps`()
+  @Test func `a sent channel gets its port's audio with seamless beat stamps`()
     async throws
   {
     let server = try await TestServer()
@@ -54,7 +54,7 @@ extension JACKHostTests {
     lane.drain { period, _ in frames += Int(period.frames) }
     #expect(frames == 0)
     lane.isWanted = true
-    // Half a frame is 21 millionths of a beat at 120 BPM. A lost cycle is a gap of a whole period.
+    // Half a frame is 21 millionths of a beat at 120 BPM. A lost cycle makes a gap of a whole period.
     var (seams, wholePeriods, others) = (0, 0, 0)
     var last: Int64?
     let lostCycles = { Int(live.exchange.report().times.lostCycles) }
@@ -77,7 +77,7 @@ extension JACKHostTests {
     #expect(wholePeriods * 5 <= seams + 5 * (lostCycles() - lostBefore))
   }
 
-  @Test func `a channel's connections return with the server and the channel`()
+  @Test func `a Link Audio channel's connections return with server and channel`()
     async throws
   {
     let server = try await TestServer()
@@ -117,7 +117,7 @@ extension JACKHostTests {
     try await live.run { live.host.connections.count == 1 }
   }
 
-  @Test func `channels have ports again on a server that returns`() async throws {
+  @Test func `Link Audio channels have ports again on a server that returns`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.host.carry([Self.voice(SendLane(channels: 1)), Self.drums(ReceiveLane())])

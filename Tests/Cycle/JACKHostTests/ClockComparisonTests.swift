@@ -5,8 +5,8 @@ import Testing
 @testable import TactusJACK
 
 @Suite struct ClockComparisonTests {
-  /// Readings of a JACK clock that is `offset` away from Link's clock and loses `ppm` against it. A reading
-  /// takes 1 µs.
+  /// Readings of a JACK clock that is `offset` microseconds away from Link's clock and loses `ppm` millionths
+  /// against it. A reading takes 1 µs.
   private struct Clocks {
     var offset: Double
     var ppm: Double
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func `if JACK and Link have one clock, the map is the identity`() {
+  @Test func `if JACK and Link share one clock, the clock map is the identity`() {
     var comparison = ClockComparison()
     for time in stride(from: Int64(0), to: 5_000_000, by: 100_000) {
       comparison.add(ClockPair(jack: Micros(time), before: Micros(time), after: Micros(time)))
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [-248_800.0, 1.0, 3_600_000_000], [-500.0, -130, 0, 0.5, 130, 500])
-  func `the map finds another clock's offset and rate`(offset: Double, ppm: Double) {
+  func `the clock map finds the offset and rate of another JACK clock`(offset: Double, ppm: Double) {
     let clocks = Clocks(offset: offset, ppm: ppm)
     var comparison = ClockComparison()
     let start: Int64 = 1_000_000_000
@@ -46,7 +46,7 @@ import Testing
     #expect(comparison.jumpCount == 0)
   }
 
-  @Test func `the map never steps by more than two microseconds`() {
+  @Test func `the map from JACK's to Link's clock steps by two microseconds at most`() {
     let clocks = Clocks(offset: -248_800, ppm: 130)
     var comparison = ClockComparison()
     for index in 0..<200 as Range<Int64> {
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `when NTP slews the clock the error stays small and disappears`() {
+  @Test func `when NTP slews JACK's clock, the map's error stays small and vanishes`() {
     var comparison = ClockComparison()
     var jack = 5e8
     var worst: Int64 = 0, last: Int64 = 0
@@ -76,7 +76,7 @@ import Testing
     #expect(last <= 2)
   }
 
-  @Test func `a pair of readings with an interruption between them is not used`() {
+  @Test func `two clock readings with an interruption between them are not used`() {
     var comparison = ClockComparison()
     comparison.add(ClockPair(jack: Micros(1_000), before: Micros(9_000), after: Micros(9_001)))
     let map = comparison.map
@@ -85,7 +85,7 @@ import Testing
     #expect(comparison.jumpCount == 0)
   }
 
-  @Test func `a clock that was set is followed at once`() {
+  @Test func `a JACK clock that was set is followed at once`() {
     var comparison = ClockComparison()
     for index in 0..<20 as Range<Int64> {
       comparison.add(

@@ -25,7 +25,7 @@ import Testing
     #expect(!memory.isUndecided)
   }
 
-  @Test func `a connection made again in time is kept`() {
+  @Test func `a cut connection that is made again within a second is kept`() {
     var memory = memory(of: [left])
     memory.observe([], at: Micros(10), portExists: { _ in true })
     memory.observe([left], at: Micros(500_000), portExists: { _ in true })
@@ -41,7 +41,7 @@ import Testing
     #expect(memory.remembered == [synth])
   }
 
-  @Test func `the connections of our own port return with the port, once`() {
+  @Test func `the connections of our own port return once, with that port`() {
     let drums = Connection(port: "Studio_Drums_l", other: "ardour:in")
     var memory = memory(of: [left, drums])
     let isThere = { (port: String) in port != "Studio_Drums_l" }

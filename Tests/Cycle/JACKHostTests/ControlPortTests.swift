@@ -7,7 +7,7 @@ import Testing
 @testable import TactusJACK
 
 extension JACKHostTests {
-  @Test func `notes that arrive at control are passed on`() async throws {
+  @Test func `MIDI notes that arrive at the port control are passed on`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -22,7 +22,7 @@ extension JACKHostTests {
     #expect(age > Micros(-100_000) && age < Micros(5_000_000), "\(age.count) us old")
   }
 
-  @Test func `if no thread reads control, the oldest notes stay, others are counted`()
+  @Test func `of unread notes at port control the oldest stay, others are counted`()
     async throws
   {
     let server = try await TestServer()
@@ -35,8 +35,8 @@ extension JACKHostTests {
     let lost = live.exchange.report().outputs.lostMIDI
     var kept: [ControlMessage] = []
     while let message = live.exchange.nextControlMessage() { kept.append(message) }
-    // The queue is full and in order. The numbers of the notes increase by one, or
-    // by more where a cycle was lost.
+    // The queue is full and in order. The numbers of the notes increase by one, or by more after a lost
+    // cycle.
     #expect(kept.count == 256)
     let steps = zip(kept, kept.dropFirst()).map { (Int($1.bytes[2]) - Int($0.bytes[2]) + 127) % 127 }
     #expect(steps.allSatisfy { (1..<64).contains($0) }, "\(steps)")
@@ -51,7 +51,7 @@ extension JACKHostTests {
   }
 
   @Test
-  func `messages beyond the limit of a cycle are counted`()
+  func `MIDI messages beyond the limit of a cycle are counted as lost`()
     async throws
   {
     let server = try await TestServer()

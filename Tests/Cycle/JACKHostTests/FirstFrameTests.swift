@@ -7,9 +7,9 @@ import Testing
 
 @testable import TactusJACK
 
-/// Starts on a real server: the first start, a start after a stop, and a start after a locate.
+/// Starts on a real server: its first start, starts after a stop, and starts after a locate.
 extension JACKHostTests {
-  @Test func `a first start and starts after a stop or a locate are on their bar`() async throws {
+  @Test func `on a server, starts are on their bar, also after a stop or a locate`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.edit { $0.setTempo(240, at: HostClock.micros()) }
@@ -28,7 +28,7 @@ extension JACKHostTests {
       try await live.start(watch)
       try await live.run(for: Int64(200 + 40 * round))
       let error = late(watch.collected, live)
-      // Our own measurement must agree with that of the other client.
+      // Our own measurement of the error must agree with the other client's.
       if live.exchange.report().isQuiet(since: before), !error.isNaN {
         #expect(abs(live.exchange.report().launch.error - error) < 700, "start \(round): \(error) us")
         errors.append(error)
@@ -42,7 +42,7 @@ extension JACKHostTests {
     #expect(sorted[sorted.count / 2] < 0.76 * 256e6 / 48_000, "\(errors) us")
   }
 
-  @Test func `a start is on its bar beside a client that shortens the timeout`() async throws {
+  @Test func `a start is on its bar beside a client that shortens JACK's timeout`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.edit { $0.setTempo(150, at: HostClock.micros()) }
@@ -74,8 +74,8 @@ extension JACKHostTests {
     #expect(sorted[sorted.count / 2] < 1.1 * 256e6 / 48_000, "\(errors) us")
   }
 
-  /// The delay, against the session's bars, of a DAW that counts frames at the session's tempo: the median
-  /// over the cycles, in microseconds.
+  /// The delay of a DAW against the session's bars, in microseconds: the median over the cycles. The DAW
+  /// counts frames at the session's tempo.
   private func late(_ cycles: [SeenCycle], _ live: LiveHost) -> Double {
     let period = Double(live.session.timeline.tempo.microsPerBeat)
     let physical = Micros(Int64(live.host.latencies[.jack]) * 1_000_000 / 48_000)

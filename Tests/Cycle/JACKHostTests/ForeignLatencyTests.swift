@@ -7,10 +7,10 @@ import Testing
 
 @testable import TactusJACK
 
-/// Latencies that other clients report.
+/// Tests of latencies that other clients report.
 @Suite struct ForeignLatencyTests {
   @Test(arguments: [8_000, 44_100, 48_000, 192_000, .max] as [UInt32])
-  func `latencies above two seconds count as zero`(rate: UInt32) {
+  func `latencies of other clients above two seconds count as zero`(rate: UInt32) {
     let bound = UInt64(2) * UInt64(min(rate, 1_000_000))
     let ranges: [UInt32] = [0, 1, rate / 2, rate, .max / 2, .max - 1, .max]
     for frames in ranges + (0..<1_000).map({ _ in .random(in: 0...UInt32.max) }) {
@@ -40,7 +40,7 @@ import Testing
     let believed = ports.map { doubts.believed(.max, of: $0, sampleRate: 48_000) }
     #expect(believed.allSatisfy { $0 == 0 })
     #expect(doubts.count == LatencyDoubts.limit)
-    // A port that reports a possible latency again makes room for another one.
+    // If a port reports a possible latency again, another port can be remembered in its place.
     _ = doubts.believed(256, of: ports[0], sampleRate: 48_000)
     _ = doubts.believed(.max, of: ports[LatencyDoubts.limit], sampleRate: 48_000)
     #expect(doubts.count == LatencyDoubts.limit + 1)
@@ -88,8 +88,8 @@ extension JACKHostTests {
     neighbour.connect("tactus:click_1", Neighbour.amplifier)
     try await live.run { live.host.latencies[.click1] == 3 * 256 }
     // PipeWire 0.3 sometimes loses a change, so the latency is set again every two seconds. Its libjack waits
-    // for itself for ever (gdb) if it gets a request while the neighbour's callback sets a latency. So each
-    // request comes half a second after the last change.
+    // for itself for ever (seen in gdb) if it gets a request while the neighbour's callback sets a latency.
+    // So each request comes half a second after the last change.
     func set(_ periods: UInt32, until isDone: () -> Bool) async throws {
       var next = HostClock.micros() + Micros(500_000)
       var requests = 0
@@ -118,7 +118,7 @@ extension JACKHostTests {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
-    // PipeWire passes no latency on in a loop of two clients.
+    // PipeWire passes no latency on if two clients are connected in a loop.
     let click: UInt32 = TestServer.isPipeWire ? 0 : 768
     if !TestServer.isPipeWire { neighbour.connect("tactus:click_1", Neighbour.amplifier) }
     try await live.run { live.host.latencies[.click1] == click }
@@ -131,7 +131,7 @@ extension JACKHostTests {
     #expect(neighbour.latency(of: "tactus:control", JackPlaybackLatency) == 0)
   }
 
-  @Test func `our own Stop that returns to control is no command`() async throws {
+  @Test func `our own MIDI Stop that returns to the port control is no command`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let watch = try TransportWatch(server)

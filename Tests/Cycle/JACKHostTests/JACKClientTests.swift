@@ -5,14 +5,14 @@ import Testing
 @testable import TactusJACK
 
 @Suite struct JACKClientTests {
-  @Test func `without a server the error names the server that was looked for`() {
+  @Test func `if no JACK server runs, the error names the server looked for`() {
     #expect(throws: JACKError.noServer("tactus-no-such-server")) {
       _ = try JACKClient(name: "tactus", server: "tactus-no-such-server")
     }
   }
 
   @Test(arguments: ["", "a:b", "a\0b", String(repeating: "x", count: 400)])
-  func `a name that JACK can't use is refused before JACK is asked`(name: String) {
+  func `a client name that JACK can't use is refused before JACK is asked`(name: String) {
     #expect(throws: JACKError.unusableName(name, limit: Int(jack_client_name_size()) - 1)) {
       _ = try JACKClient(name: name, server: "tactus-no-such-server")
     }
@@ -24,7 +24,7 @@ import Testing
       JACKImplementation(versionString: "3.0.0.0 (using PipeWire 0.3.65)") == .pipeWire(version: "0.3.65"))
   }
 
-  @Test func `a transport position has the layout that C gives it`() {
+  @Test func `jack_position_t has the same memory layout in Swift as in C`() {
     typealias P = jack_position_t
     #expect(MemoryLayout<P>.offset(of: \.frame_rate) == 16)
     #expect(MemoryLayout<P>.offset(of: \.bar_start_tick) == 40)

@@ -11,7 +11,7 @@ import Testing
 
 /// Tests with a real server, one at a time: a process can use one JACK server only.
 @Suite(.serialized, .enabled(if: Lab.isHere)) struct JACKHostTests {
-  @Test func `all six ports and their metadata are there from the start`() async throws {
+  @Test func `all six ports of tactus and their metadata exist from the start`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -31,14 +31,14 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "its libjack does not wait for an answer"))
-  func `a silent server is reported, and does not keep us from ending`() async throws {
+  func `a server that does not answer is reported, and tactus can still end`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run { live.exchange.cycleCount > 50 }
     #expect(live.host.isRunning)
     server.stop()
     try await live.run(for: 200)
-    // Commands that arrive from now on must not reach the server.
+    // From now on commands must not reach the server, which is silent.
     live.edit { $0.setTempo(133, at: HostClock.micros()) }
     live.host.want([.clickToSpeakers])
     try await live.run { live.events.contains(.serverSilent) }
@@ -72,14 +72,14 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "its libjack cancels no thread"))
-  func `jackd drops a client that hangs up before the client is closed`() async throws {
+  func `a client that cuts its socket to jackd can then be closed`() async throws {
     let server = try await TestServer()
     let client = try JACKClient(name: "leaver", server: server.name)
     #expect(jack_activate(client.handle) == 0 && jack_deactivate(client.handle) == 0)
     let hangUp = HangUp(client.handle)
     #expect(hangUp.isOver)
     client.close()
-    // With two clients in this process, neither hangs up: libjack would think that the server has gone.
+    // With two clients in this process, no client hangs up: libjack would think that the server has gone.
     let one = try JACKClient(name: "one", server: server.name)
     let other = try JACKClient(name: "other", server: server.name)
     #expect(!HangUp(one.handle).isOver)
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "it tells nobody of a stall"))
-  func `each lateness of the driver is counted once`() async throws {
+  func `each late wake-up of the driver is counted once`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run { live.exchange.cycleCount > 50 }
@@ -112,7 +112,7 @@ import Testing
     #expect(live.exchange.xrunCount < before + 20)
   }
 
-  @Test func `a second tactus gets a name of its own`() async throws {
+  @Test func `a second tactus gets a client name of its own`() async throws {
     let server = try await TestServer()
     let first = try LiveHost(server)
     let second = try LiveHost(server)
@@ -121,7 +121,7 @@ import Testing
     try await first.run { first.exchange.cycleCount > 5 && second.exchange.cycleCount > 5 }
   }
 
-  @Test func `latencies follow connections and a new period, also while running`() async throws {
+  @Test func `port latencies follow connections and a new period at any time`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -156,11 +156,11 @@ import Testing
     try await live.run { live.host.latencies[.click1] == 2048 }
   }
 
-  @Test func `the start and the end of freewheeling are noticed`() async throws {
+  @Test func `the start and the end of a server's freewheeling are noticed`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
-    // PipeWire freewheels only clients that are connected with the one that asks for it.
+    // PipeWire freewheels only clients that are connected with the client that asks for it.
     neighbour.connect("tactus:click_1", Neighbour.amplifier)
     #expect(jack_set_freewheel(neighbour.handle, 1) == 0)
     try await live.run { live.events.contains(.freewheel(true)) }
@@ -226,7 +226,7 @@ import Testing
     #expect(!live.host.wish(for: Set(many)))
   }
 
-  @Test func `the clock map is exact to a few microseconds`() async throws {
+  @Test func `the map from JACK's to Link's clock is exact to a few microseconds`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run(for: 1_500)
@@ -246,7 +246,7 @@ import Testing
     live.click(beatsPerMinute: 600)
     let neighbour = try Neighbour(server)
     let listener = try Listener(server)
-    // A second route is longer. The latency of the longest route is used.
+    // The click gets a second, longer route. The latency of the longest route is used.
     neighbour.connect("tactus:click_1", Neighbour.amplifier)
     try await live.run { live.host.latencies[.click1] == 3 * 256 }
     func expectOnTheBeat() async throws {
@@ -302,7 +302,7 @@ import Testing
   }
 
   @Test(arguments: [20, 120, 300])
-  func `a swinging click is heard at its place`(tempo: Double) async throws {
+  func `a click with swing is heard at its swung place`(tempo: Double) async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.click(beatsPerMinute: tempo)
@@ -315,7 +315,7 @@ import Testing
   }
 
   @Test(.enabled(if: TestServer.isPipeWire, "jackd keeps its sample rate"))
-  func `a new sample rate is noticed and the clicks stay on the beat`() async throws {
+  func `a server's new sample rate is noticed and clicks stay on the beat`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.click(beatsPerMinute: 600)

@@ -6,19 +6,19 @@ import Testing
 
 @testable import TactusJACK
 
-/// One cycle of a listener, with its wake-up time and the frame at which silence ended.
+/// A cycle of a listening client, with its wake-up time and the frame at which silence ended.
 struct HeardCycle: BitwiseCopyable, Sendable {
-  /// The server's count of frames at the cycle's start. `woken` is the time on JACK's clock at which we woke
-  /// up for the cycle.
+  /// The server's count of frames at the cycle's start. `woken` is the time on JACK's clock at which this
+  /// client woke up for the cycle.
   var frame: UInt32 = 0
   var woken: UInt64 = 0
   var frames: UInt32 = 0
-  /// The frame of the first onset in this cycle; -1: none.
+  /// The first frame of the click that began in this cycle; -1: no click began.
   var onset: Int32 = -1
 }
 
 /// Listens to `click_1` or another port. After a stall or a new period JACK's own frame times are wrong for
-/// seconds. So the listener fits the line from frames to time to the lower bound of the wake-ups.
+/// seconds. So the listener itself draws the line from frames to times, along the earliest wake-ups.
 final class Listener {
   /// The number of silent frames after which a click is over.
   private static let silence = 480
@@ -67,9 +67,9 @@ final class Listener {
 
   /// Reads new cycles, and returns the times on JACK's clock at which the clicks were due at our input.
   ///
-  /// Two lines from frames to time are fitted to the lower bound of the wake-ups, one just before and one
-  /// just after a click. If they differ, the driver stalled in between, and the click may belong to either
-  /// line. Such clicks are left out, and so is everything before a lost cycle.
+  /// Two lines from frames to times are drawn along the earliest wake-ups, one for the time just before a
+  /// click and one for the time just after it. If the lines differ, the driver stalled in between, and the
+  /// click may belong to either line. Such clicks are left out, and so are all clicks before a lost cycle.
   func onsets(sampleRate: Int) -> [Micros] {
     while let cycle = ear.pointee.cycles.pop() {
       if let last = stretch.last, last.frame &+ last.frames != cycle.frame {

@@ -15,15 +15,15 @@ final class LiveHost {
   let host: JACKHost
   private(set) var events: [JACKEvent] = []
   private(set) var session: SessionState
-  /// The audio thread's proposals, all of which were carried out.
+  /// The audio thread's proposals. All of them were carried out.
   private(set) var proposals: [Proposal] = []
   private(set) var settings = Settings()
-  /// How often more time passed between two steps, on this machine, than HostSync expects of a control
-  /// thread.
+  /// The number of times that this machine let more time pass between two steps than HostSync expects of a
+  /// control thread.
   private(set) var pauses = 0
-  /// The client that a test presses play in, to say what it saw if a wait is in vain.
+  /// The client in which a test presses play. If a wait is in vain, the message says which states it saw.
   weak var watch: TransportWatch?
-  /// How often tactus asked JACK for a stop.
+  /// The number of times that tactus asked JACK for a stop.
   private var stopsAsked = 0
   private let server: TestServer
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
@@ -65,7 +65,7 @@ final class LiveHost {
     return HostClock.micros() - start
   }
 
-  /// The transport as tactus and another client see it, to find out why a wait was in vain.
+  /// The state of the transport as tactus and another client see it, for the message after a wait in vain.
   private var state: String {
     let report = exchange.report()
     return """
@@ -74,8 +74,8 @@ final class LiveHost {
       """
   }
 
-  /// Presses play in another client, and waits until the transport rolls. Presses again each 3 s if JACK
-  /// shows no start and tactus holds none: on a full machine PipeWire loses requests.
+  /// Presses play in another client, and waits until the transport rolls. Presses play again every 3 s if
+  /// JACK shows no start and tactus holds none: on a full machine PipeWire loses requests.
   func start(_ watch: TransportWatch, at place: SourceLocation = #_sourceLocation) async throws {
     self.watch = watch
     var pressed = Micros.zero
@@ -91,11 +91,12 @@ final class LiveHost {
     }
   }
 
-  /// After a wait in vain, looks for two faults of PipeWire 0.3.65 on a full machine, with which the test
-  /// cannot be judged. The transport stops although no client has asked for a stop. Or PipeWire takes no
-  /// request to start from any client, for as long as the server lives, while every cycle runs: then a client
-  /// that knows nothing of tactus cannot start the transport either, neither beside tactus nor after tactus
-  /// has left.
+  /// Looks, after a wait in vain, for two faults of PipeWire 0.3.65 on a full machine, with which the test
+  /// cannot be judged.
+  /// - The transport stops although no client has asked for a stop.
+  /// - PipeWire takes no request to start from any client, for as long as the server lives, while every cycle
+  ///   runs. In this case a client that knows nothing of tactus cannot start the transport either, neither
+  ///   beside tactus nor after tactus has left.
   func judgePipeWire(_ state: String) async throws {
     guard TestServer.isPipeWire, !exchange.report().launch.isHolding else { return }
     if let watch, watch.stopsSeen > watch.stopsAsked + stopsAsked {
@@ -143,13 +144,13 @@ final class LiveHost {
     }
   }
 
-  /// The last event about the timebase.
+  /// The standing of tactus as timebase master or follower, by the last event about it.
   var standing: Mastership.MasterState {
     for event in events.reversed() { if case .timebase(let standing) = event { return standing } }
     return .uninvolved
   }
 
-  /// Changes the session, as a peer would.
+  /// Changes the session in the way that a peer would.
   func edit(_ change: (inout SessionState) -> Void) {
     change(&session)
     exchange.publish(session)
@@ -171,8 +172,8 @@ final class LiveHost {
     edit { $0.setTempo(beatsPerMinute, at: HostClock.micros()) }
   }
 
-  /// The distances, in microseconds, between the session's beats and the times at which the next clicks are
-  /// heard; positive: the click is late. `places`: the places of the clicks in a beat.
+  /// The times, in microseconds, by which the next clicks are heard after the session's beats; negative:
+  /// before the beat. `places`: the places of the clicks in a beat.
   func clickErrors(_ listener: Listener, count: Int, places: [Double] = [0]) async throws -> [Int64] {
     listener.forget()
     let cycles = exchange.cycleCount

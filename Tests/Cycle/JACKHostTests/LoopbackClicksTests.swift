@@ -6,7 +6,7 @@ import Testing
 @Suite struct LoopbackClicksTests {
   private let clicks = LoopbackClicks(sampleRate: 8000)
 
-  /// A recording of the clicks: delayed, quieter, perhaps inverted, with noise.
+  /// A recording of the clicks: delayed, with another level, perhaps inverted, and with noise.
   private func recording(delay: Int, gain: Float, noise: Float, count: Int = 5) -> [Float] {
     var recording = [Float](repeating: 0, count: clicks.spacing * count)
     for click in 0..<count {
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 1.0), (1, 0.5), (237, -0.25), (3900, 0.01)] as [(Int, Float)])
-  func `a click is found to the frame, quiet, inverted or with noise`(delay: Int, gain: Float) {
+  func `a loopback click is found to the frame, quiet, inverted or in noise`(delay: Int, gain: Float) {
     for noise in [0, abs(gain) * 0.4] as [Float] {
       let returns = clicks.returns(in: recording(delay: delay, gain: gain, noise: noise))
       // The last click's return may be cut off, so it is not searched.
@@ -33,14 +33,14 @@ import Testing
     }
   }
 
-  @Test func `no click is found in silence or noise`() {
+  @Test func `no loopback click is found in silence or noise`() {
     #expect(clicks.returns(in: recording(delay: 10, gain: 0, noise: 0)).allSatisfy { $0 == nil })
     #expect(clicks.returns(in: recording(delay: 10, gain: 0, noise: 0.5)).allSatisfy { $0 == nil })
     #expect(clicks.returns(in: recording(delay: 10, gain: 0.0005, noise: 0)).allSatisfy { $0 == nil })
     #expect(clicks.returns(in: []).isEmpty)
   }
 
-  @Test func `the click correlates with itself at one delay only`() {
+  @Test func `the loopback click correlates with itself at one delay only`() {
     let own = clicks.signal.reduce(0) { $0 + $1 * $1 }
     for shift in 1..<clicks.signal.count {
       let other = zip(clicks.signal.dropFirst(shift), clicks.signal).reduce(Float(0)) { $0 + $1.0 * $1.1 }

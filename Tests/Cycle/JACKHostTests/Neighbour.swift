@@ -5,8 +5,8 @@ import Testing
 
 @testable import TactusJACK
 
-/// Another client on the same server: an amplifier's input with a latency of `periods` periods, the MIDI
-/// input of a machine that can be started and stopped, a MIDI output, and the amplifier's output.
+/// Another client on the same server. It has an amplifier's input with a latency of `periods` periods, the
+/// MIDI input of a machine that can be started and stopped, a MIDI output, and the amplifier's output.
 final class Neighbour {
   static let amplifier = "neighbour:amplifier"
   static let machine = "neighbour:machine"
@@ -51,7 +51,7 @@ final class Neighbour {
     context.deallocate()
   }
 
-  /// The number of meaningless messages that are sent in each cycle, instead of the note.
+  /// The number of meaningless messages that are sent in each cycle, in place of the note.
   var ticks: Int {
     get { context.pointee.ticks }
     set { context.pointee.ticks = newValue }

@@ -19,7 +19,7 @@ extension JACKHostTests {
     OwnOutput(name: name, settings: OutputSettings(kind))
   }
 
-  @Test func `an own output's port keeps its connection through new settings`() async throws {
+  @Test func `a user's output keeps its port's connection at new settings`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -60,7 +60,7 @@ extension JACKHostTests {
     }
   }
 
-  @Test func `an own output's connection returns with its port and the server`() async throws {
+  @Test func `a user's output regains its connection with its port or the server`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let (mod, top) = (Self.gate("own_ppq"), Self.gate("own_top", .reset))
@@ -88,7 +88,7 @@ extension JACKHostTests {
     try await live.run { neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier] }
   }
 
-  @Test func `machines that play when the server ends get Stop on the next server`()
+  @Test func `MIDI machines that play when the server ends get Stop on the next one`()
     async throws
   {
     let server = try await TestServer()
@@ -130,7 +130,7 @@ extension JACKHostTests {
     try await live.run { live.clocks("own_box") > 24 }
   }
 
-  @Test func `32 own outputs play together, each on its beats`() async throws {
+  @Test func `32 outputs of the user play together, each on its beats`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)

@@ -3,11 +3,11 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Runs the tests of `JACKHostTests` again with PipeWire's libjack. This needs another process of the test
-/// program, because a process has only one libjack.
+/// Runs the tests of `JACKHostTests` once more with PipeWire's libjack. This needs another process of the
+/// test program, because a process has only one libjack.
 @Suite struct PipeWireTests {
   @Test(.enabled(if: Lab.isHere && Lab.hasPipeWire && !TestServer.isPipeWire))
-  func `the tests with jackd pass with PipeWire, too`()
+  func `the JACK server tests pass with PipeWire's libjack, too`()
     async throws
   {
     let library = try #require(Self.library, "PipeWire's libjack is not installed")
@@ -25,7 +25,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(100))
       }
     }
-    again.signal(SIGKILL)  // has an effect only if it hangs
+    again.signal(SIGKILL)  // The signal ends the process if it hangs.
     let status = await again.status()
     let report = said + again.saidOnErrors
     for line in said.split(separator: "\n") where line.contains("not judged: ") { print(line) }
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// The folder of PipeWire's libjack, in the places that Debian and other distributions use on any
+  /// The folder of PipeWire's libjack. It is searched where Debian and other distributions put it on any
   /// architecture.
   private static var library: String? {
     ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]

@@ -4,8 +4,8 @@ import TactusTestSupport
 
 /// Measurements on a server are valid only while the server itself keeps time.
 extension JACKHostTests {
-  /// Repeats a measurement until the driver has left `times` measurements undisturbed. Gives up on a machine
-  /// that is too busy.
+  /// Repeats a measurement until `times` measurements were made without a disturbance of the driver. Gives up
+  /// on a machine that is too busy.
   func measure<Value>(
     _ times: Int, of what: String = #function, _ round: (Int) async throws -> (value: Value, isQuiet: Bool)
   ) async throws -> [Value] {
@@ -20,7 +20,7 @@ extension JACKHostTests {
 }
 
 extension Report {
-  /// Whether the driver kept time, and JACK's filter agreed with ours.
+  /// Whether the driver kept time since `before`, and JACK's filter of times agreed with ours.
   func isQuiet(since before: Report) -> Bool {
     times.lostCycles == before.times.lostCycles && times.bridgedCycles == before.times.bridgedCycles
   }

@@ -8,7 +8,7 @@ import Testing
 @testable import TactusJACK
 @testable import TactusSync
 
-/// The ports of a received channel. At the beginning their buffers hold the last cycle's audio, because the
+/// The ports of a received channel. Their buffers hold the last cycle's audio at the beginning, because the
 /// server does not clear them.
 struct ReceivedPortsTests {
   private static let frames = 64
@@ -39,7 +39,7 @@ struct ReceivedPortsTests {
   }
 
   @Test(arguments: [false, true])
-  func `the ports of an absent or silent channel play silence`(
+  func `the ports of an absent or silent Link Audio channel play silence`(
     isFreewheeling: Bool
   ) {
     #expect(heard(ReceivedPorts(), isFreewheeling: isFreewheeling).allSatisfy { $0 == 0 })
@@ -50,7 +50,7 @@ struct ReceivedPortsTests {
     withExtendedLifetime(lane) {}
   }
 
-  @Test func `a delay in bars may be a fraction of beats`() {
+  @Test func `a received channel's delay in bars may be a fraction of beats`() {
     func delay(_ bars: Int32, _ meter: Meter) -> PlayoutDelay { PlayoutDelay(.bars(bars), meter, Self.now) }
     let seven = Meter(beatsPerBar: 7, beatType: 8)
     guard case .beats(8) = delay(2, Meter()), case .beats(7) = delay(2, seven),

@@ -5,9 +5,9 @@ import Testing
 
 @testable import TactusJACK
 
-/// The tempo as metadata and the tick's fraction, which other clients can read.
+/// The tempo as JACK metadata, and the fraction of a tick: other clients can read both.
 extension JACKHostTests {
-  /// Reads a property of our client, as programs do that read the properties of jack_transport_link.
+  /// Reads a property of our client, as programs do that know the properties of jack_transport_link.
   private func property(_ subject: jack_uuid_t, _ key: String = "bpm") -> String? {
     var value: UnsafeMutablePointer<CChar>?
     var type: UnsafeMutablePointer<CChar>?
@@ -29,7 +29,7 @@ extension JACKHostTests {
     return number
   }
 
-  @Test func `the tempo is a property of our client until we leave`() async throws {
+  @Test func `the tempo is a JACK property of our client until we leave`() async throws {
     let server = try await TestServer()
     let watch = try JACKClient(name: "reader", server: server.name)
     let live = try LiveHost(server)
@@ -51,11 +51,12 @@ extension JACKHostTests {
     live.host.shownSession = SessionProperties(isLinkEnabled: false)
     try await live.run { property(subject, "link/enabled") == "false \(type)boolean" }
     live.host.close()
-    // PipeWire's libjack caches a property once read (0.3.65); a program that asks later does not find it.
+    // PipeWire's libjack (0.3.65) caches a property that was read once. Only programs that ask later find it
+    // gone.
     #expect(TestServer.isPipeWire || property(subject) == nil)
   }
 
-  @Test func `the fractional tick is shown only on demand`()
+  @Test func `JACK's clients are shown a tick's fraction only on demand`()
     async throws
   {
     let server = try await TestServer()
@@ -69,13 +70,14 @@ extension JACKHostTests {
     live.change { $0.showsFineTicks = true }
     guard !TestServer.isPipeWire else { return }
     try await live.run(for: 100)
-    // This frame is not on a tick. jack2 calls its master for a new position, or while the transport rolls.
+    // Frame 480,007 is not on a tick. jack2 calls its timebase master for a new position, or while the
+    // transport rolls.
     live.command(.locate(frame: 480_007))
     try await live.run { watch.last.frame == 480_007 && watch.last.fineTick != nil }
     let last = watch.last
     let fine = try #require(last.fineTick)
     #expect(fine > Double(last.tick) && fine < Double(last.tick) + 1)
-    // If the fraction is shown, jack2 ignores such a locate. So the fraction is not shown by default.
+    // If the tick's fraction is shown, jack2 ignores such a locate. So the fraction is not shown by default.
     watch.locateByWhatIsShown(to: 960_000)
     try await live.run(for: 200)
     #expect(watch.last.frame == 480_007)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TactusJACK
 
-/// A graph that a test writes as text: first the physical inputs, then the connections as `output > input`.
+/// A graph that a test writes as text: the physical inputs, followed by the connections as `output > input`.
 private struct Drawing: SinkGraph {
   var sinks: [String]
   var cables: [(output: String, input: String)] = []
@@ -45,7 +45,7 @@ private struct Drawing: SinkGraph {
 }
 
 @Suite struct SinkRuleTests {
-  @Test func `a sink to which only another program plays is not chosen`() {
+  @Test func `if our click plays, another program's own sink is not chosen`() {
     var studio = Drawing("card:1", "card:2", "bt:1", cables: "tactus:click_1 > card:1", "daw:out > card:2")
     let before = studio.choice()
     #expect(before == SinkChoice(reason: .click("click_1"), ports: ["card:1"]))
@@ -64,7 +64,7 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice().ports == ["bt:1"])
   }
 
-  @Test func `the search ends in a loop of clients, and skips our own inputs`() {
+  @Test func `the search for sinks ends in a loop of clients, skips our own inputs`() {
     let studio = Drawing(
       "card:1", "bt:1", cables: "tactus:click_1 > a:in", "a:out > b:in", "b:out > a:in",
       "a:out > tactus:send",
@@ -80,7 +80,7 @@ private struct Drawing: SinkGraph {
     return studio
   }
 
-  @Test func `a route through more clients than the limit is not followed`() {
+  @Test func `a route to a sink through too many clients is not followed`() {
     // tactus itself counts as one of the clients.
     let most = SinkRule.mostClients - 1
     #expect(
@@ -90,7 +90,7 @@ private struct Drawing: SinkGraph {
         == SinkChoice(reason: .programs, ports: ["card:1", "bt:1"]))
   }
 
-  @Test func `a client's outputs beyond the limit are not followed`() {
+  @Test func `a client with too many outputs is no route to a sink`() {
     var studio = Drawing("card:1", "bt:1", cables: "tactus:click_1 > mixer:in", "daw:out > bt:1")
     for output in 1..<SinkRule.mostOutputs { studio.connect("mixer:\(output) > mixer:return") }
     var beyond = studio
@@ -101,14 +101,14 @@ private struct Drawing: SinkGraph {
     #expect(beyond.choice() == SinkChoice(reason: .programs, ports: ["card:1", "bt:1"]))
   }
 
-  @Test func `no route goes through a recorder's terminal input`() {
+  @Test func `no route to a sink goes through a recorder's terminal input`() {
     var studio = Drawing(
       "card:1", "bt:1", cables: "tactus:click_1 > recorder:in", "recorder:out > bt:1", "daw:out > card:1")
     studio.terminals = ["recorder:in"]
     #expect(studio.choice() == SinkChoice(reason: .programs, ports: ["card:1", "bt:1"]))
   }
 
-  @Test func `another click decides if the first click reaches no sink`() {
+  @Test func `if our first click reaches no sink, our next click decides the sinks`() {
     var studio = Drawing("card:1", "bt:1", "usb:1", cables: "tactus:mine > usb:1", "daw:out > card:1")
     #expect(studio.choice() == SinkChoice(reason: .click("mine"), ports: ["usb:1"]))
     studio.connect("tactus:click_2 > bt:1")
@@ -130,7 +130,7 @@ private struct Drawing: SinkGraph {
     #expect(alone == studio.choice() && alone.reason == .nobody && alone.ports == studio.sinks)
   }
 
-  @Test func `a new connection does not change the choice while the transport moves`() {
+  @Test func `while the transport moves, a new connection changes no chosen sink`() {
     var studio = Drawing("card:1", "bt:1", cables: "daw:out > card:1")
     let first = studio.choice()
     studio.connect("other:out > bt:1")
@@ -168,7 +168,7 @@ private struct Drawing: SinkGraph {
     #expect(Drawing().choice("card").ports.isEmpty)
   }
 
-  @Test func `the search gives up in a vast graph`() {
+  @Test func `the search for sinks gives up in a vast graph`() {
     var studio = Drawing("card:1", cables: "tactus:click_1 > c0:in")
     for place in 0..<500 { studio.connect("c\(place):out > c\(place + 1):in") }
     studio.connect("c500:out > card:1")
@@ -179,7 +179,7 @@ private struct Drawing: SinkGraph {
     #expect(wide.choice().reason == .programs)
   }
 
-  @Test func `PipeWire names the streams of desktop programs by channel`() {
+  @Test func `PipeWire's ports of desktop programs are known by their names`() {
     let pipeWire = JACKImplementation(versionString: "3.0.0.0 (using PipeWire 1.4.2)")
     for port in ["Firefox:output_FL", "pw-cat:output_FR", "mpv:output_MONO", "Game:output_AUX11"] {
       #expect(pipeWire.isDesktop(port: port), "\(port)")

@@ -49,7 +49,7 @@ extension JACKHostTests {
     card.connect(bt.output, to: card.input)
     try await live.run { live.host.latencies[.jack] == 240 }
     #expect(live.host.sinks.reason == .programs)
-    // Now the click reaches a sink through a client that passes sound on.
+    // From here on the click reaches a sink through a client that passes sound on.
     let neighbour = try Neighbour(server)
     neighbour.connect("tactus:click_1", Neighbour.amplifier)
     neighbour.connect("neighbour:sound", bt.input)

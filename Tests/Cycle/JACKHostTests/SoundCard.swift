@@ -4,8 +4,8 @@ import Testing
 
 @testable import TactusJACK
 
-/// A client that looks like a sound card. Its physical input is heard `latency` frames later. The client also
-/// has an output, like any program.
+/// A client that looks like a sound card. Sound at its physical input is heard `latency` frames later. The
+/// client also has an output, like any program.
 final class SoundCard {
   private struct State {
     var input: OpaquePointer

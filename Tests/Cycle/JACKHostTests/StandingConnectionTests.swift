@@ -34,7 +34,7 @@ private struct Board {
   }
 
   @Test
-  func `a connection is made in either direction, by long or short names`() {
+  func `a standing connection may name its ports in any order, long or short`() {
     var board = Board()
     board.standing.want([
       .ports("click_1", "mixer:in 1"), .ports("mixer:in 2", "tactus:click_2"),
@@ -52,7 +52,7 @@ private struct Board {
     #expect(board.cables == ["tactus:clock > drums:midi"])
   }
 
-  @Test func `a connection that the user cuts stays cut until a port returns`() {
+  @Test func `a cut standing connection stays cut until one of its ports returns`() {
     var board = Board()
     board.standing.want([.ports("click_1", "mixer:in 1")])
     board.step()
@@ -71,7 +71,7 @@ private struct Board {
     #expect(board.cables == ["tactus:click_1 > mixer:in 1"])
   }
 
-  @Test func `a connection that failed is tried again`() {
+  @Test func `a standing connection that JACK refused is tried again`() {
     var board = Board()
     board.standing.want([.ports("click_1", "mixer:in 1")])
     board.broken = ["mixer:in 1"]
@@ -82,7 +82,7 @@ private struct Board {
     #expect(board.cables == ["tactus:click_1 > mixer:in 1"])
   }
 
-  @Test func `the click is connected to one or two loudspeakers`() {
+  @Test func `the click is connected to a sound card's first one or two outputs`() {
     var board = Board()
     board.standing.want([.clickToSpeakers])
     board.step()
@@ -103,12 +103,12 @@ private struct Board {
     ("click_*", "tactus:click_2", true), ("click_*", "other:click_2", false), ("a:*a", "a:a", true),
     ("a:ab*ba", "a:aba", false),
   ])
-  func `a star in a pattern stands for any text`(pattern: String, name: String, matches: Bool) {
+  func `a star in a port name pattern stands for any text`(pattern: String, name: String, matches: Bool) {
     // A pattern without a colon means our own ports, so `*` stands for `tactus:*`.
     #expect(PortPattern(pattern, client: "tactus").matches(name) == (pattern == "*" ? true : matches))
   }
 
-  @Test func `connections beyond the limit are refused and counted`() {
+  @Test func `standing connections beyond the limit are refused and counted`() {
     var board = Board()
     board.seen.outputs = (0..<100).map { "a:\($0)" }
     board.seen.inputs = (0..<100).map { "b:\($0)" }

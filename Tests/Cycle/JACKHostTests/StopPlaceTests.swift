@@ -28,7 +28,7 @@ extension JACKHostTests {
   }
 
   @Test(arguments: [(StopPlace.bar, 5 * 38_400), (.start, 0)] as [(StopPlace, UInt32)])
-  func `a stop goes back to the bar or start, and a start begins there`(place: StopPlace, frame: UInt32)
+  func `a stop goes back to the bar or song start, the next start too`(place: StopPlace, frame: UInt32)
     async throws
   {
     let server = try await TestServer()
@@ -38,7 +38,7 @@ extension JACKHostTests {
     try await live.run { !watch.last.isRolling && watch.last.frame == frame }
     try await live.run(for: 100)
     #expect(watch.last.frame == frame && !watch.last.isRolling)
-    // A start right after a stop begins at the place of the stop, too.
+    // If a start follows the stop at once, it begins at the place of the stop, too.
     live.command(.play)
     try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
     watch.forget()
@@ -63,7 +63,7 @@ extension JACKHostTests {
     #expect(watch.last.frame == 6 * 38_400)
   }
 
-  @Test func `a stop by another program, and of a song that stands, moves nothing`() async throws {
+  @Test func `a stop by another program, or while standing, moves no transport`() async throws {
     let server = try await TestServer()
     let watch = try TransportWatch(server)
     let live = try await rolling(server, watch, leaves: .start)

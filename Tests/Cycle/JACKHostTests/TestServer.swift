@@ -19,8 +19,8 @@ final class TestServer {
   static let outputs =
     isPipeWire ? ["system:playback_FL", "system:playback_FR"] : ["system:playback_1", "system:playback_2"]
 
-  /// Whether the server may run with real-time priority, as in the lab. Then other load on this machine does
-  /// not disturb the server's cycles.
+  /// Whether the server may run with real-time priority, as in the lab. If it may, other load on this machine
+  /// does not disturb the server's cycles.
   private static let mayRunRealtime: Bool = {
     let answer = Mutex(false)
     Worker {
@@ -33,7 +33,7 @@ final class TestServer {
   }()
 
   let name: String
-  /// The period and the sample rate with which the server starts next.
+  /// The period in frames with which the server starts next. `rate` is its next sample rate.
   var period = 256
   var rate = 48_000
   private var child: pid_t = 0

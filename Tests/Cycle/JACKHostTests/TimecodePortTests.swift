@@ -46,7 +46,8 @@ extension JACKHostTests {
       if cycle.messageSize == 2 {
         quarters.append((start + Double(cycle.messageFrame), cycle.message[1]))
       } else if cycle.messageSize == 10 {
-        // For a standing transport, its own place is sent, whatever the port's latency.
+        // While the transport stands, the message gives the transport's own place, whatever the port's
+        // latency.
         full.append((cycle.isRolling ? start : Double(cycle.transport), (0..<10).map { cycle.message[$0] }))
       }
     }
@@ -66,7 +67,7 @@ extension JACKHostTests {
       #expect(number * 25 + frame.code.frames == 90_000 + Int(exact.rounded()))
     }
     #expect(whole > 50 && judged * 10 > whole * 9)
-    // A quarter frame is 480 frames long.
+    // A quarter frame lasts 480 frames of sound.
     let rolling = places.count { $0 >= 0 }
     #expect(rolling > 5 * 48_000)
     let share = Double(quarters.count * 480) / Double(rolling)
@@ -90,7 +91,7 @@ extension JACKHostTests {
   }
 }
 
-/// Records two ports, cycle by cycle, with the transport's place.
+/// Records an audio port and a MIDI port, cycle by cycle, with the transport's place.
 private final class Tape {
   struct Cycle: BitwiseCopyable, Sendable {
     var transport: UInt32 = 0
@@ -131,7 +132,7 @@ private final class Tape {
     deck.deallocate()
   }
 
-  /// Returns true when both are connected.
+  /// Connects the two ports to those of tactus. Returns true when both are connected.
   func connect(_ sound: String, _ keys: String) -> Bool {
     func isConnected(_ output: String, _ input: String) -> Bool {
       [0, EEXIST].contains(jack_connect(client.handle, "tactus:\(output)", input))

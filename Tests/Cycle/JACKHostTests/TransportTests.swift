@@ -10,7 +10,7 @@ import Testing
 
 /// JACK's transport and the session together, as another client sees them.
 extension JACKHostTests {
-  /// A studio whose quantum and tempo let a wait take only seconds.
+  /// A studio whose tempo and quantum are such that a start waits for seconds only.
   private func studio(_ server: TestServer, tempo: Double, quantum: Double = 4) throws -> LiveHost {
     let live = try LiveHost(server)
     live.change { $0.quantum = quantum }
@@ -34,7 +34,7 @@ extension JACKHostTests {
 
   private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
-  /// Starts the song. Another client watches the transport.
+  /// Starts the song, which another client watches.
   private func rolling(_ server: TestServer, _ live: LiveHost) async throws -> TransportWatch {
     let watch = try TransportWatch(server)
     try await live.run { live.standing == .master }
@@ -42,7 +42,7 @@ extension JACKHostTests {
     return watch
   }
 
-  @Test func `JACK shows the bar and beat that the session has when heard`() async throws {
+  @Test func `the bar and beat that JACK shows are the session's when heard`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 300)
     let watch = try await rolling(server, live)
@@ -58,14 +58,14 @@ extension JACKHostTests {
         #expect(rolling.allSatisfy { abs($0.beatsPerMinute - tempo) < 1e-9 })
         return (median(ticksAhead(rolling, live)), live.exchange.report().isQuiet(since: before))
       }
-      // Rounding down costs half a tick on average; 60 us of error are allowed on both sides. PipeWire
+      // Rounding down costs half a tick on average; 60 us of error are allowed in both directions. PipeWire
       // carries beats as a fraction and rounds down once more.
       let tolerance = 60e-6 * tempo / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
       for ticks in medians { #expect(abs(ticks - 0.5) < tolerance, "\(tempo) BPM: \(ticks) ticks") }
     }
   }
 
-  @Test func `in 7/8 JACK's beats are eighths, and each has its click`()
+  @Test func `in 7/8 JACK's beats are eighths, and each eighth has its click`()
     async throws
   {
     let server = try await TestServer()
@@ -98,7 +98,7 @@ extension JACKHostTests {
     #expect((4...5).contains(errors.prefix(9).count { abs($0) < 100_000 }))
   }
 
-  /// 12 beats at 72 BPM take 10 s, jackd's own limit for a start; PipeWire waits 5 s at most.
+  /// 12 beats at 72 BPM take 10 s, which is jackd's own timeout for a start; PipeWire waits 5 s at most.
   @Test func `a start with a count-in and a new tempo is held until its bar`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120, quantum: 3)
@@ -129,7 +129,7 @@ extension JACKHostTests {
     async throws
   {
     let server = try await TestServer()
-    // A bar of 12 s needs more than the usual limit, which must be restored.
+    // A bar of 12 s needs more than JACK's usual timeout, which must be restored afterwards.
     let live = try studio(server, tempo: hasLeft ? 20 : 120)
     try await live.run(for: 300)
     if hasLeft { live.host.close() }
@@ -140,7 +140,7 @@ extension JACKHostTests {
     watch.play()
     let usual = TestServer.isPipeWire ? 5.0 : 10
     let end = HostClock.micros() + Micros(40_000_000)
-    // tactus moves its start to the next bar until it gives up, and JACK's timeout may begin again meanwhile.
+    // tactus moves its start to the next bar until it gives up, and each time JACK's timeout may begin anew.
     var before: Int?
     while !watch.last.isRolling, HostClock.micros() < end {
       if before == nil, live.exchange.report().launch.isGivenUp {
@@ -156,7 +156,7 @@ extension JACKHostTests {
       "\(all) s, then \(rest) s; \(watch.summary)")
   }
 
-  /// An exact start locates the transport, and its target was computed before the locate came.
+  /// An exact start locates the transport itself, to a target that it computed before the user's locate came.
   @Test(arguments: [(LaunchMoment.now, Alignment.nearest), (.bar, .exact)])
   func `stop, locate and start given at once are carried out in order`(
     moment: LaunchMoment, alignment: Alignment
@@ -172,8 +172,8 @@ extension JACKHostTests {
     let standing = watch.collected.drop { $0.isRolling }.prefix { !$0.isRolling }
     let start = try #require(watch.collected[standing.endIndex...].first)
     #expect(start.frame < 24_000)
-    // On PipeWire the transport stands at frame 0 for one cycle only, and the watch does not see a cycle for
-    // which it was too late.
+    // On PipeWire the transport stands at frame 0 for one cycle only. The watching client does not see a
+    // cycle for which it was too late.
     let shown = standing + [start]
     let hasAll = zip(shown, shown.dropFirst()).allSatisfy { $0.number &+ $0.frames == $1.number }
     #expect(!hasAll || standing.contains { $0.frame == 0 }, "\(shown)")
@@ -192,7 +192,7 @@ extension JACKHostTests {
       watch.forget()
       watch.locate(0)
       try await live.start(watch)
-      // On a busy machine this test may look long after the start, so take the first rolling cycle.
+      // On a busy machine this thread may look long after the start, so take the first rolling cycle.
       let start = try #require(watch.collected.first { $0.isRolling })
       #expect(start.frame < 24_000)
       watch.stop()
@@ -217,7 +217,7 @@ extension JACKHostTests {
     let live = try studio(server, tempo: 240)
     let watch = try await rolling(server, live)
     watch.forget()
-    // If this thread had to wait for a processor, it published a tempo later than the time `moment` from
+    // If this thread had to wait for a processor, it published the tempo later than `moment`, the time from
     // which the tempo holds.
     var latest = Micros.zero
     for tempo in [120, 60, 187.3] + (0..<47).map({ 60 + Double($0 * 37 % 200) }) {
@@ -235,17 +235,17 @@ extension JACKHostTests {
     #expect(lates[lates.count / 2] < 5_000, "the server was never in time")
     #expect(watch.seen.allSatisfy { $0.isRolling })
     for (cycle, next) in zip(watch.seen, watch.seen.dropFirst()) {
-      // The cycle numbers show whether the watch missed cycles.
+      // The cycle numbers show whether the watching client missed cycles.
       let passed = next.number &- cycle.number
       if passed == cycle.frames { #expect(next.frame == cycle.frame + cycle.frames) }
-      // The tempo changes at the moment when it is set, some 16 ms before the shown beat is heard. So the
-      // beat may move by 16 ms at the difference of tempos, and no more.
+      // The tempo changes at the moment when it is set, some 16 ms before the shown beat is heard. In these
+      // 16 ms the old and the new tempo make different beats, and the beat may move by that difference only.
       let moved = next.beats - cycle.beats - Double(passed) / 48_000 * cycle.beatsPerMinute / 60
       #expect(abs(moved) < tolerance(next), "\(latest) late; \(cycle) \(next)")
     }
   }
 
-  @Test func `a tempo set while nothing rolls reaches JACK's clients`() async throws {
+  @Test func `a tempo set while the transport stands reaches JACK's clients`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120)
     let watch = try TransportWatch(server)
@@ -259,7 +259,7 @@ extension JACKHostTests {
   }
 
   @Test(arguments: [(300.0, 1.0), (300, 4), (240, 7), (120, 1)])
-  func `a start waits for the session's boundary, also beside a slow client`(
+  func `a start waits for the session's bar or beat beside a slow client, too`(
     tempo: Double, quantum: Double
   ) async throws {
     let server = try await TestServer()
@@ -281,7 +281,7 @@ extension JACKHostTests {
       try await live.run(for: 40)
       let report = live.exchange.report()
       let boundary = (report.sessionBeat - report.song.beat) / quantum
-      // The start was moved to the next boundary too late: the other client was ready before this thread
+      // The start was moved to the next bar or beat too late: the other client was ready before this thread
       // asked JACK.
       let isOvertaken = report.launch.moved > before.launch.moved && live.pauses > hadPauses
       if abs(boundary - boundary.rounded()) < 0.001 {
@@ -306,7 +306,7 @@ extension JACKHostTests {
     #expect(median(errors.map(abs)) <= 0.75 * period, "\(errors)")
   }
 
-  @Test func `locates and loops are never held, and valid bars and beats are shown`() async throws {
+  @Test func `locates and loops are never held, and show valid bars and beats`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 300)
     let watch = try TransportWatch(server)
@@ -316,7 +316,7 @@ extension JACKHostTests {
       try await live.run { watch.last.frame == frame }
     }
     try await live.start(watch)
-    // A locate within two cycles of a start belongs to the start.
+    // Wait, because a locate within two cycles of a start belongs to the start.
     try await live.run(for: 60)
     watch.forget()
     for round in 0..<12 {
@@ -351,7 +351,8 @@ extension JACKHostTests {
     try await live.run { live.standing == .master }
     try await live.run { watch.last.beatsPerMinute == 120 }
 
-    // Another master must also stay if the server stalls for longer than it may take to answer.
+    // A server that stalls longer than a master may take to answer must not make another master lose its
+    // place.
     watch.takeTimebase(tempo: 77)
     try await live.run { live.standing == .follower }
     let stalled = server.stalled(milliseconds: 700)
@@ -361,7 +362,7 @@ extension JACKHostTests {
     try await live.run { watch.last.beatsPerMinute == 120 }
   }
 
-  @Test func `we do not take a timebase that another client has already`() async throws {
+  @Test func `we do not take the timebase if another client has it already`() async throws {
     let server = try await TestServer()
     let watch = try TransportWatch(server)
     watch.takeTimebase(tempo: 77)

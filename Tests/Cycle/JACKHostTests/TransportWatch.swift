@@ -8,13 +8,12 @@ import Testing
 
 @testable import TactusJACK
 
-/// One cycle as JACK shows it to any client.
+/// A cycle as JACK shows it to any client.
 struct SeenCycle: BitwiseCopyable, Sendable {
   /// The server's count of frames at the cycle's start. `due` is JACK's time for that frame.
   var number: UInt32 = 0
   var due: UInt64 = 0
-  /// The microseconds from `due` until the callback ran. They grow when a server catches up after it stood
-  /// still.
+  /// The microseconds from `due` until the callback ran. They grow when a server that stood still catches up.
   var late: Int64 = 0
   var frames: UInt32 = 0
   var state: UInt32 = 0
@@ -40,8 +39,8 @@ extension Sequence<SeenCycle> {
   var secondsStarting: Double { reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) } }
 }
 
-/// Another JACK client. It sees every cycle, presses play and stop, and can be a slow client and the timebase
-/// master.
+/// Another JACK client. It sees every cycle and presses play and stop. It can also be a slow client and the
+/// timebase master.
 final class TransportWatch {
   /// The memory that the test and the audio thread share.
   fileprivate struct SharedMemory: ~Copyable {
@@ -60,7 +59,8 @@ final class TransportWatch {
   private let seat: UnsafeMutablePointer<SharedMemory>
   private(set) var seen: [SeenCycle] = []
   private var isOpen = true
-  /// How often this client asked for a stop, and how often it saw the transport stop.
+  /// The number of times that this client asked for a stop. `stopsSeen` is the number of times that it saw
+  /// the transport stop.
   private(set) var stopsAsked = 0, stopsSeen = 0
   private var wasMoving = false
 
@@ -71,8 +71,8 @@ final class TransportWatch {
     jack_set_process_callback(client.handle, watch, seat)
     if isSlow { jack_set_sync_callback(client.handle, takeTime, seat) }
     #expect(jack_activate(client.handle) == 0)
-    // PipeWire drops a client's transport commands until the client is part of a driver's graph, a while
-    // after it was activated.
+    // PipeWire drops a client's transport commands until the client is part of a driver's graph, which is a
+    // while after its activation.
     for _ in 0..<500 where collected.isEmpty { usleep(10_000) }
     #expect(!seen.isEmpty)
   }
@@ -88,7 +88,8 @@ final class TransportWatch {
     set { seat.pointee.hold.store(newValue, ordering: .relaxed) }
   }
 
-  /// Sets the timeout as programs do that mistake JACK's microseconds for another unit (facts: jack 4).
+  /// Sets JACK's timeout for slow clients as programs do that mistake the timeout's microseconds for another
+  /// unit (facts: jack 4).
   func shortenSyncTimeout() {
     jack_set_sync_timeout(client.handle, TestServer.isPipeWire ? 30_000_000 : 30_000)
   }
@@ -100,7 +101,7 @@ final class TransportWatch {
   }
   func locate(_ frame: UInt32) { jack_transport_locate(client.handle, frame) }
 
-  /// Locates as programs do that read the position, change its frame and send the position back.
+  /// Locates in the way of programs that read the position, change its frame and send the position back.
   func locateByWhatIsShown(to frame: UInt32) {
     var position = jack_position_t()
     jack_transport_query(client.handle, &position)
@@ -108,7 +109,7 @@ final class TransportWatch {
     #expect(jack_transport_reposition(client.handle, &position) == 0)
   }
 
-  /// Asks the timebase master for a tempo, as Giada does.
+  /// Asks the timebase master for a tempo, by repositioning the transport as Giada does.
   func reposition(_ frame: UInt32, tempo: Double) {
     var position = jack_position_t()
     position.frame = frame
@@ -188,7 +189,7 @@ final class TransportWatch {
     var start: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
     jack_get_cycle_times(seat.pointee.client, &start, &current, &next, &period)
     // PipeWire shows a late client the driver's present cycle. If the driver moved on during this call, the
-    // values belong to two different cycles, and are discarded.
+    // values here belong to two different cycles, so discard them.
     guard jack_last_frame_time(seat.pointee.client) == number else { return }
     let cycle = SeenCycle(
       number: number, due: current,

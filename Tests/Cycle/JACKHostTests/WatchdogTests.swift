@@ -4,7 +4,7 @@ import Testing
 
 @testable import TactusJACK
 
-/// Looks every 20 ms at a server that has a cycle every 5 ms unless it is stopped.
+/// Looks every 20 ms at a server that runs a cycle every 5 ms unless it is stopped.
 private struct Watch {
   var watchdog = Watchdog()
   var now = Micros(1_000_000)
@@ -29,7 +29,7 @@ private struct Watch {
 }
 
 @Suite struct WatchdogTests {
-  @Test func `cycles of an earlier server do not count for the present one`() {
+  @Test func `cycles of an earlier server do not show that the present one runs`() {
     var watch = Watch(cycles: 4_711, isServerStopped: true)
     watch.run(milliseconds: 200)
     #expect(!watch.watchdog.hasCycled)
@@ -54,7 +54,7 @@ private struct Watch {
     #expect(watch.found == [.silence, .answer] && watch.watchdog.isPrompt && !watch.watchdog.isSilent)
   }
 
-  @Test func `the longest cycles do not count as silence`() {
+  @Test func `the longest JACK cycles do not count as a server's silence`() {
     var watch = Watch()
     watch.cycle = 371_519
     for _ in 0..<100 {
@@ -81,7 +81,7 @@ private struct Watch {
     #expect(watch.found.isEmpty)
   }
 
-  @Test func `time spent waiting for JACK is not taken for a standstill`() {
+  @Test func `time spent waiting for JACK does not count as a stopped process`() {
     for wait in [700_000, 4_000_000] as [Int64] {
       var watch = Watch()
       watch.run(milliseconds: 1_000)
@@ -94,7 +94,7 @@ private struct Watch {
     }
   }
 
-  @Test func `the cycle counter may wrap`() {
+  @Test func `the watchdog's count of cycles may wrap`() {
     var watch = Watch()
     watch.cycles = .max - 100
     watch.run(milliseconds: 10_000)
@@ -103,7 +103,7 @@ private struct Watch {
 }
 
 @Suite struct PatchbayTests {
-  @Test func `ports are not read while nothing changes`() {
+  @Test func `connections are not read while no port or connection changes`() {
     var patchbay = Patchbay()
     patchbay.want([.ports("click_1", "mixer:in 1"), .clickToSpeakers])
     let isTaken = patchbay.wish(for: [Connection(port: .clock, other: "drums:in")])
@@ -122,7 +122,7 @@ private struct Watch {
     #expect(looks(3_600, from: 7_260_000_000) == 0)
   }
 
-  @Test func `ports are read again for a while after a change`() {
+  @Test func `after a change the connections are read for a while`() {
     var patchbay = Patchbay()
     let isDue = patchbay.isLookDue(graphChanged: true, at: Micros(1_000_000))
     #expect(isDue)

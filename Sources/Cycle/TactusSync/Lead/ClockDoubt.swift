@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkBeatMath
 
-/// How the loop decides about a MIDI clock message that does not come at its expected time. The loop ignores
-/// such a message, and coasts at the known tempo, until the next clock messages show what happened. If the
-/// next messages come at another pace, the tempo has changed. If they come at the old pace, all early or late
-/// by the same time, the sequencer has paused.
+/// The decisions of the loop about a MIDI clock message that does not come at its expected time. The loop
+/// ignores such a message, and goes on at the known tempo, until the next clock messages show what happened.
+/// If the next messages come at another pace, the tempo has changed. If they come at the old pace, all early
+/// or late by the same time, the sequencer has paused.
 extension ClockLoop {
-  /// A clock message is doubted if it is farther from its expected time than `usual` times the scatter. The
-  /// scatter counts as at least `leastNoise` microseconds.
+  /// The distance from its expected time, as a multiple of the scatter, above which a clock message is
+  /// doubted. The scatter (the messages' mean distance from the expected times) counts as at least
+  /// `leastNoise` microseconds.
   static let usual: Double = 4
   static let leastNoise: Double = 25
-  /// A doubt is decided after `witnesses` clock messages. It ends without consequence if `backInPlace`
-  /// messages in a row come at their expected times.
+  /// The number of clock messages after which a doubt is decided. The doubt ends without consequence if
+  /// `backInPlace` messages in a row come at their expected times.
   static let witnesses: Int = 7
   static let backInPlace: Int = 2
-  /// If the time per clock message, measured over `witnesses` messages, differs from the known time by more
-  /// than this multiple of the noise, the tempo has changed. The limit is at least five standard deviations.
+  /// The multiple of the noise by which the measured time per clock message must differ from the known time
+  /// to prove a change of tempo. The measurement takes `witnesses` messages. The limit is at least five
+  /// standard deviations.
   static let slopeNoise: Double = 1.3
-  /// If the clock messages shift twice in one direction within this number of messages, the tempo has
-  /// changed: two pauses do not come so close together.
+  /// The number of messages within which two shifts in one direction mean a change of tempo: two pauses do
+  /// not come so close together.
   static let shiftMemory: Int = 96
-  /// If the scatter is below this share of the time between two clock messages, a few messages are enough to
+  /// The scatter, as a share of the time between two clock messages, below which a few messages are enough to
   /// know the tempo.
   static let fineNoise: Double = 0.01
-  /// If the scatter is above this share of the time between two clock messages, no message can be doubted.
+  /// The scatter, as a share of the time between two clock messages, above which no message can be doubted.
   static let scatterMax: Double = 0.055
-  /// If a gap differs from a whole number of clock intervals by less than this share of an interval, clock
-  /// messages were lost. Otherwise the sequencer has paused.
+  /// The distance of a gap from a whole number of clock intervals, as a share of an interval, below which the
+  /// gap means lost clock messages. At a larger distance the sequencer has paused.
   static let nearlyWhole: Double = 0.25
-  /// After a decision, no clock message is doubted for this number of messages. An error so soon is no
+  /// The number of messages after a decision in which no clock message is doubted. An error so soon is no
   /// accident, so the loop follows it.
   static let calmClocks: Int = 24
 
@@ -49,8 +51,8 @@ extension ClockLoop {
     doubt.clocks = 1
   }
 
-  /// Considers one more clock message, beginning with the doubted one. Meanwhile the loop coasts at the known
-  /// tempo.
+  /// Considers one more clock message, beginning with the doubted one. Meanwhile the loop goes on at the
+  /// known tempo.
   mutating func weigh(_ isInPlace: Bool) {
     defer { if doubt.clocks > 0 { doubt.clocks += 1 } }
     doubt.inPlace = isInPlace ? doubt.inPlace + 1 : 0
@@ -78,7 +80,7 @@ extension ClockLoop {
     abs(line.slope - clockMicros) > Self.otherPace * min(line.slope, clockMicros)
   }
 
-  /// Decides between another tempo and a pause.
+  /// Decides whether the tempo has changed or the sequencer has paused.
   mutating func judge(_ line: Line, _ count: Int) {
     recount(each: line.slope)
     let usual = max(max(scatter, line.scatter), Self.leastNoise)
@@ -106,7 +108,8 @@ extension ClockLoop {
     doubt.clocks = 0
   }
 
-  /// Moves the beat by `time` microseconds, as the last `count` clock messages have shown. The tempo stays.
+  /// Moves the beat by `time` microseconds, as measured over the last `count` clock messages. The tempo
+  /// stays.
   mutating func shift(by time: Double, _ count: Int) {
     jumps &+= 1
     due += time
@@ -123,14 +126,15 @@ extension ClockLoop {
     sinceShift > Self.shiftMemory || time * lastShift < 0 || abs(time) > 10 * abs(lastShift)
   }
 
-  /// Widens the loop's bandwidth while all clock messages are early, or all are late. In that case the tempo
-  /// changes, or a short pause has moved the beat. Otherwise each message narrows the bandwidth a little.
+  /// Widens the loop's bandwidth while all clock messages are early, or all are late: either the tempo
+  /// changes, or a short pause has moved the beat. If the messages are early and late by turns, narrows the
+  /// bandwidth a little.
   mutating func narrowOrWiden() {
     oneSided = abs(bias) > 0.8 * noise && noise > 50 ? oneSided + 1 : 0
     if oneSided == 0 {
       bandwidth = max(Self.narrowest, bandwidth * (1 - 0.6 * clockMicros / 1e6))
     } else if averaged > 0 {
-      // What was taken for a shift of the beat is a change of tempo.
+      // What looked like a shift of the beat is a change of tempo.
       guard oneSided >= Self.witnesses else { return }
       averaged = 0
       bandwidth = Self.widest
@@ -145,8 +149,8 @@ extension ClockLoop {
     }
   }
 
-  /// Whether the loop may doubt a clock message. It may not shortly after a decision, nor while the messages
-  /// scatter widely.
+  /// Whether the loop may doubt a clock message. It must not doubt shortly after a decision, nor while the
+  /// messages scatter widely.
   var canTell: Bool { calm == 0 && scatter < Self.scatterMax * clockMicros }
 
   /// Returns whether the latest clock messages, taken alone, have the old pace.
@@ -167,8 +171,8 @@ extension ClockLoop {
   }
 
   /// The number of clock messages by which a gap advances the count. A gap of 3 intervals counts as 3,
-  /// because two messages were lost. A gap of 3.5 intervals is not a whole number, so
-  /// the sequencer paused: it counts as the whole intervals in it, 3.
+  /// because two messages were lost. A gap of 3.5 intervals is not a whole number, so the sequencer paused;
+  /// the gap counts as 3, the whole intervals in it.
   func clocks(in gap: Double, each clockMicros: Double) -> Int64 {
     let clocks = gap / clockMicros
     let whole = Int64(rounding: clocks)

@@ -7,15 +7,16 @@ import TactusChoices
 /// sequencer is a host with coarser ticks.
 ///
 /// The tempo changes in steps of 0.1 BPM with some hysteresis: the last digits of a clock that comes by USB
-/// are noise, and each change goes to every peer. The corrections of phase take up the remainder.
+/// are noise, and each change goes to every peer. The corrections of phase remove the error that rounding
+/// leaves.
 struct ClockIn: BitwiseCopyable {
-  /// The step of the tempo in beats per minute. A change below `hysteresis` is ignored.
+  /// The step of the tempo in beats per minute. A change below `hysteresis` (beats per minute) is ignored.
   static let step: Double = 0.1
   static let hysteresis: Double = 0.08
 
   var loop = ClockLoop()
-  /// The follower tolerates a jitter of 25,000 microseconds. `loop` detects lost clock messages itself, and
-  /// in a ramp of the tempo `loop` is some milliseconds behind.
+  /// The follower of the beat that `loop` finds. It tolerates a jitter of 25,000 microseconds: `loop` itself
+  /// detects lost clock messages, and in a ramp of the tempo `loop` is some milliseconds behind.
   var follower = HostFollower(jitter: 25_000)
   private(set) var tempo = 0.0
   /// The time at which the sequencer's Start came; nil: the sequencer stands, or continued from another
@@ -26,13 +27,13 @@ struct ClockIn: BitwiseCopyable {
   private var echo = EchoWatch()
   private var isInUse = false
   /// The microseconds that are added to the sequencer's position: the user may know better than JACK when the
-  /// clock messages were sent. The times of the messages stay as they are, because the loop would take a
-  /// message that is moved by half an interval for another message.
+  /// clock messages were sent. The times of the messages stay as they are, because the loop would mistake a
+  /// message that is moved by half an interval for its neighbour.
   private var offset = 0.0
 
-  /// Whether the leading MIDI clock is our own clock, which comes back to us.
+  /// Whether the leading MIDI clock is our own clock, which comes back to us through a cable.
   var isEcho: Bool { echo.isEcho }
-  /// Whether the sequencer plays, and its Start was certainly not an echo of ours.
+  /// Whether the sequencer plays, and its Start was certainly not an echo of our own Start.
   private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
 
   /// Notes the messages that we sent through the port `clock` in this cycle, `ahead` microseconds before they
@@ -99,8 +100,8 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// Returns whether we put `tempo` into the session. The session keeps whole microseconds per beat, so the
-  /// two tempos may differ by less than one.
+  /// Returns whether `tempo` is the tempo that we last put into the session. The session keeps whole
+  /// microseconds per beat, so the two tempos may differ by less than one microsecond per beat.
   private func isTold(_ tempo: Double) -> Bool { abs(60e6 / tempo - 60e6 / told) < 1 }
 
   /// Returns the sequencer's beat and tempo in this cycle, if the sequencer's clock is reliable.
@@ -116,7 +117,7 @@ struct ClockIn: BitwiseCopyable {
   /// Returns the change that the session needs.
   mutating func propose(_ now: borrowing CycleContext) -> Proposal? {
     let reading = reading(now)
-    // The received clock is our own, so end a correction that is under way.
+    // If the received clock is our own, end a correction that is under way.
     guard !echo.isEcho else { return follower.pause(now, reading) }
     guard let proposal = follower.follow(now, reading) else { return nil }
     if case .tempo(let tempo) = proposal.change {
@@ -132,7 +133,7 @@ extension ClockIn {
   private static let settling = 2e6
 
   /// Returns the sequencer's song, if the transport starts from the song's beginning just after the
-  /// sequencer's Start: then the sequencer caused the start.
+  /// sequencer's Start. In that case the sequencer caused the transport's start.
   @inline(__always)
   func leader(_ now: borrowing CycleContext, _ start: Start?, songBeat: Beats) -> Leader {
     guard case .midi = now.settings.lead, let startedAt, isRunning, case .locked = loop.state
@@ -144,8 +145,8 @@ extension ClockIn {
     let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
     let time = now.heard.start + now.cycleMicros
     let played = loop.beat(at: time + offset)
-    // If the user presses Play after the first quantum of the sequencer's song, the start is meant for the
-    // next bar.
+    // If the user presses Play later than a quantum after the beginning of the sequencer's song, the start is
+    // meant for the next bar.
     guard start != nil || played < quantum else { return .none }
     let away = now.grid.beat(at: time) - played
     let origin = Double(Int64(rounding: away / quantum)) * quantum

@@ -2,19 +2,21 @@
 import LinkBeatMath
 
 /// Smooths a sequencer's MIDI clock by a second-order loop through the times of the clock messages, which USB
-/// and drivers move by a millisecond and more (facts: jack 14). The loop finds the tempo, and after Start or
-/// Continue the beat.
+/// and drivers delay by a millisecond and more (facts: jack 14). The loop finds the tempo, and after Start or
+/// Continue also the beat.
 ///
 /// The loop begins with a straight line through the first clock messages. Its bandwidth narrows while the
 /// messages are steady, and widens while all of them are early or all are late. So the loop follows a ramp of
-/// the tempo but no jitter. The loop counts a message that was lost, and does not count a surplus message.
+/// the tempo, and ignores jitter. The loop counts a message that was lost, and does not count a surplus
+/// message.
 ///
 /// The loop ignores a clock message at an unexpected time until the next messages show what happened
 /// (`ClockDoubt.swift`). Messages at another pace restart the loop, but the count of the messages goes on.
 /// Messages at the same pace after a pause of half an interval move the beat and leave the tempo. A single
 /// late message changes neither beat nor tempo.
 ///
-/// More than 20 properties: the loop and `ClockDoubt.swift` share the state of one filter.
+/// The struct has more than 20 properties, because the loop and `ClockDoubt.swift` share the state of one
+/// filter.
 public struct ClockLoop: BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
     /// No clock message has come yet.
@@ -25,10 +27,10 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   static let perBeat: Double = 24
-  /// The number of clock messages from which the first line is made.
+  /// The number of clock messages through which the loop's first line is drawn.
   static let seeds: Int = 7
-  /// Bandwidths of the loop in hertz. `widest` is for a loop that has just begun, or in a ramp of the tempo.
-  /// Below `settledBandwidth` the loop counts as settled.
+  /// The bandwidths of the loop in hertz. The loop has the bandwidth `widest` when it has just begun, or in a
+  /// ramp of the tempo. Below `settledBandwidth` the loop counts as settled.
   static let widest: Double = 2
   static let narrowest: Double = 0.15
   static let settledBandwidth: Double = 0.5
@@ -39,8 +41,8 @@ public struct ClockLoop: BitwiseCopyable {
   /// than `silenceMicros`.
   static let silenceInClocks: Double = 6.5
   static let silenceMicros: Double = 250_000
-  /// If this number of clock messages in a row come at a pace that differs by the share `otherPace`, the
-  /// tempo has changed.
+  /// The number of clock messages in a row at another pace that prove a change of tempo. The pace must differ
+  /// by the share `otherPace`.
   static let otherPaceClocks: Int = 5
   static let otherPace: Double = 0.12
   public internal(set) var state = State.silent
@@ -68,17 +70,17 @@ public struct ClockLoop: BitwiseCopyable {
   var recentCount = 0
   var doubt = Doubt()
   var calm = 0
-  /// After a shift of the beat, the beat's new place is averaged over up to `calmClocks` clock messages. This
-  /// is the number of messages averaged so far; 0: there is no averaging.
+  /// The number of clock messages over which the beat's new place has been averaged since the last shift of
+  /// the beat; 0: there is no averaging. Up to `calmClocks` messages are averaged.
   var averaged = 0
   var lastShift = 0.0
   var sinceShift = 0
   /// How often the loop began a new line or shifted the beat.
   var jumps: UInt64 = 0
-  /// Whether Start or Continue has just come: the next clock message is the first one of the song, whenever
-  /// it comes.
+  /// Whether Start or Continue has just come. The clock message after it is the song's first one, whenever
+  /// that message comes.
   private var isBeginning = false
-  /// The number of the clock message from which Continue goes on.
+  /// The number of the clock message at which the song goes on after Continue.
   private var resumption: Int64 = 0
 
   struct Heard: BitwiseCopyable {
@@ -86,7 +88,7 @@ public struct ClockLoop: BitwiseCopyable {
     var number: Int64
   }
 
-  /// The tempo of the clock; 0: unknown.
+  /// The tempo of the received clock; 0: unknown.
   public var beatsPerMinute: Double { isTracking ? 60e6 / (clockMicros * Self.perBeat) : 0 }
 
   var isTracking: Bool {
@@ -112,8 +114,8 @@ public struct ClockLoop: BitwiseCopyable {
     number = resumption
     isRunning = true
     isBeginning = true
-    // Clock messages before this Start or Continue were counted from another beginning, so they cannot be
-    // compared with later messages.
+    // Clock messages from before this Start or Continue were counted from another beginning, so they cannot
+    // be compared with later messages.
     recentCount = 0
     doubt.clocks = 0
   }
@@ -159,7 +161,8 @@ public struct ClockLoop: BitwiseCopyable {
     }
   }
 
-  /// Takes a clock message. `steps` is the number of lost messages before it; below 0 the message is surplus.
+  /// Takes a clock message into the loop. `steps` is the number of messages lost before it; below 0: the
+  /// message is surplus.
   private mutating func accept(_ time: Double, _ steps: Int64) {
     guard steps >= 0 else { return remember(time) }
     number &+= steps
@@ -206,7 +209,7 @@ public struct ClockLoop: BitwiseCopyable {
     if settled > 24 { state = .locked } else if settled == 0 { state = .acquiring }
   }
 
-  /// Starts again from the last `count` clock messages, if these are evenly spaced.
+  /// Starts the loop anew from the last `count` clock messages, if they are evenly spaced.
   private mutating func seed(_ count: Int) {
     guard let line = line(through: count) else { return }
     begin(at: line, count)
@@ -237,7 +240,7 @@ public struct ClockLoop: BitwiseCopyable {
     var scatter: Double
   }
 
-  /// The line through the last `count` clock messages; nil: these messages are not evenly spaced.
+  /// The line through the last `count` clock messages; nil: they are not evenly spaced.
   func line(through count: Int) -> Line? {
     let first = recentCount - count
     guard first >= 0 else { return nil }

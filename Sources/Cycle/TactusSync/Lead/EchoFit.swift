@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Measures how well a row of received clock messages is a delayed copy of the clock messages that we sent.
+/// Measures how well received clock messages match a delayed copy of the clock messages that we sent.
 extension EchoWatch {
   /// Sums over the clock messages that we sent: of their numbers (`n`), of their times (`s`), of the delays
   /// until we received them (`d`), and of products. For example, `nd` is the sum of number times delay.
@@ -23,8 +23,8 @@ extension EchoWatch {
     }
   }
 
-  /// The results of two fits by straight lines: one through the times of the sent messages, one through the
-  /// delays.
+  /// The results of two fits by straight lines: one line through the times of the sent messages, the other
+  /// through the delays.
   struct Fit: BitwiseCopyable {
     /// The microseconds from one sent clock message to the next. `slope` is the number of microseconds by
     /// which the delay grows from one message to the next.
@@ -38,8 +38,8 @@ extension EchoWatch {
     /// the differences between successive delays.
     let noise: Double
     let roughness: Double
-    /// How much better a delayed copy of our clock explains the received clock than a steady clock does: the
-    /// difference of the two remaining sums of squares.
+    /// The measure of how much better a delayed copy of our clock explains the received clock than a steady
+    /// clock does: the difference of the two remaining sums of squares.
     let advantage: Double
 
     init?(_ sums: Sums) {

@@ -4,27 +4,27 @@ import LinkBeatMath
 /// Distinguishes our own MIDI clock, which comes back through a cable or a machine, from a sequencer's clock.
 ///
 /// Some seconds of sent and received clock messages are kept and compared at each delay that a cable may
-/// have. While both clocks are even, they cannot be distinguished, and need not be. Our clock bends when an
-/// offset, a peer's tempo or a correction moves it. If the received clock has bent, too, at a constant delay,
-/// it is our own; a sequencer's clock would go straight on. When we take over a sequencer's tempo, our clock
-/// bends because the sequencer's clock did. So clock messages of that time are not compared.
+/// have. While both clocks are even, they cannot be distinguished, and need not be. Our clock changes its
+/// pace when an offset, a peer's tempo or a correction moves it. If the received clock has changed, too, at a
+/// constant delay, it is our own; a sequencer's clock would go on. When we take over a sequencer's tempo, our
+/// clock follows that sequencer, so clock messages of that time are not compared.
 ///
 /// If a received clock seems to have another tempo than the session, it must also drift away from our clock
-/// by as much as that tempo implies. An echo never drifts so, whatever tempo `ClockLoop` computes from a
-/// cable's jitter and from jumps of our clock.
+/// by as much as that tempo implies. An echo never drifts in this way, whatever tempo `ClockLoop` computes
+/// from a cable's jitter and from jumps of our clock.
 ///
-/// A Start that comes soon after our own Start may be an echo. It is an echo if it has the delay of the clock
-/// messages. Until that is known, we do not follow that Start.
+/// A Start that arrives soon after our own Start may be an echo. It is an echo if it has the same delay as
+/// the clock messages. Until that is known, we do not follow that Start.
 struct EchoWatch: BitwiseCopyable {
   /// The longest delay of an echo in microseconds, buffers included. An echo within the same buffer may seem
-  /// to come before its original, by up to `soonest`.
+  /// to come up to `soonest` microseconds before its original.
   static let longestWay: Double = 250_000
   static let soonest: Double = -1_000
   /// The least time in microseconds between two received clock messages that are kept. A fast clock has more
   /// messages than the comparison needs.
   static let apart: Int32 = 18_000
-  /// The row of compared clock messages: `window` microseconds, at most `most` received and `mostSent` sent
-  /// messages, at least `few` received ones. If the latest `few` fit, the whole row is compared.
+  /// The length in microseconds of the compared row of clock messages. It has `few` to `most` received and up
+  /// to `mostSent` sent messages. The whole row is compared only if its latest `few` messages match.
   static let window: Double = 3e6
   static let most: Int = 127
   static let mostSent: Double = 800
@@ -32,31 +32,31 @@ struct EchoWatch: BitwiseCopyable {
   /// The microseconds (RMS) by which an echo may deviate from its delay. A jitter of 1 ms and the frames of
   /// USB together make 410 us.
   static let jitter: Double = 600
-  /// The smallest difference that can be measured, in microseconds.
+  /// The smallest difference between two delays that can be measured, in microseconds.
   static let grain: Double = 150
   /// The least `Fit.advantage` that proves an echo, as a multiple of the noise's mean square (about 6 sigma).
   static let evidence: Double = 40
-  /// A received clock of another tempo must have moved by at least this number of microseconds, within at
-  /// least `leastMoved` clock messages, and this must be found `confirmations` times in a row.
+  /// The distance in microseconds by which a received clock of another tempo must move against ours, within
+  /// at least `leastMoved` clock messages. This must be found `confirmations` times in a row.
   static let move: Double = 4_000
   static let leastMoved: Int = 12
   static let confirmations: Int = 4
-  /// If our clock jumps because of a changed offset or period, even a slow machine follows within this number
-  /// of microseconds. Clock messages of that time prove nothing.
+  /// The microseconds within which even a slow machine follows a jump of our clock (after a changed offset or
+  /// period). Clock messages of that time prove nothing.
   static let settling: Double = 3e6
   /// The microseconds for which our clock follows the received clock after we have taken over its tempo.
   static let following: Double = 1e6
-  /// The number of clock messages that shows the delay of our echo. An echo of our Start deviates from that
-  /// delay by three standard deviations at most, and never by more than `mostOffWay`.
+  /// The number of clock messages from which the delay of our echo is known. An echo of our Start deviates
+  /// from that delay by three standard deviations at most, and never by more than `mostOffWay` microseconds.
   static let clocksOfWay: Int = 12
   static let mostOffWay: Double = 5_000
 
-  /// Whether the received clock is our own. This holds until another clock is recognised.
+  /// Whether the received clock is our own. This value holds until another clock is recognised.
   private(set) var isEcho = false
   /// Whether the received clock may be our own, so that its beat must not be followed.
   var mayBeEcho: Bool { isEcho || doubtful != nil }
-  /// The times of sent clock messages in whole microseconds of Link's clock, cut to 32 bits: only differences
-  /// are used. `heard` has the times of received clock messages.
+  /// The times of sent clock messages in whole microseconds of Link's clock. They are cut to 32 bits, because
+  /// only differences are used. `heard` has the times of received clock messages.
   private var sent = InlineArray<1024, Int32>(repeating: 0)
   private var sentCount = 0
   private var heard = InlineArray<128, Int32>(repeating: 0)
@@ -70,10 +70,10 @@ struct EchoWatch: BitwiseCopyable {
   /// The times at which our latest Starts and Continues were sent.
   private var commands = InlineArray<8, Double>(repeating: -1e18)
   private var commandCount = 0
-  /// The time at which a Start came that may be an echo of ours; nil: there is no such Start.
+  /// The time at which a Start came that may be an echo of our own Start; nil: there is no such Start.
   private var doubtful: Double?
   /// The microseconds from the sending of a clock message until it is heard, plus the length of a cycle.
-  /// `shiftedAt` is the time at which this sum last changed.
+  /// `shiftedAt` is the time of the last change of this sum.
   private var ahead = 0.0
   private var shiftedAt = -1e18
 
@@ -95,13 +95,13 @@ struct EchoWatch: BitwiseCopyable {
 
   /// Notes the time from sending a clock message until it is heard, and the cycle's length, in microseconds.
   mutating func send(ahead: Double, cycle: Double, at time: Double) {
-    // A latency in frames varies with the sound card's crystal, too, but by less than `grain`.
+    // The sound card's crystal also changes a latency that is counted in frames, but by less than `grain`.
     if self.ahead != 0, abs(ahead + cycle - self.ahead) > Self.grain { shiftedAt = time }
     self.ahead = ahead + cycle
   }
 
-  /// Reads a Start or Continue. If we sent none shortly before, the message is a sequencer's, so the received
-  /// clock no longer counts as an echo. Otherwise `judgeStart` decides later.
+  /// Reads a Start or Continue. If we sent neither shortly before, the message is a sequencer's, so the
+  /// received clock no longer counts as an echo. Otherwise `judgeStart` decides later.
   mutating func receiveCommand(at time: Double) {
     doubtful = nil
     for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }
@@ -150,8 +150,8 @@ struct EchoWatch: BitwiseCopyable {
   // The functions below change nothing. They are `mutating` because otherwise the compiler would copy the 5
   // KB of an `EchoWatch` for each call.
 
-  /// Compares the two clocks at one delay. Each call, one for each received clock message, tries the next
-  /// possible delay.
+  /// Compares the sent and the received clock at one delay. It is called for each received clock message, and
+  /// each call tries the next possible delay.
   private mutating func compare() {
     guard comparable >= Self.few else { return }
     guard let pair = pair(lag) else {
@@ -165,8 +165,8 @@ struct EchoWatch: BitwiseCopyable {
     let count = min(min(comparable, wanted), longest(near.spacing))
     var all = pair
     guard let fit = fit(&all, 0, count), fit.noise <= Self.limit(fit.spacing) else { return }
-    // If the noise is white, it is jitter. Otherwise the delay itself moves, so the received clock is no
-    // copy.
+    // If the differences from the delay are independent of each other (white noise), they are jitter.
+    // Otherwise the delay itself moves, so the received clock is no copy.
     guard fit.noise <= 1.4 * fit.roughness + 60 * 60 else { return }
     let noise = max(fit.noise, Self.grain * Self.grain)
     if fit.advantage / noise > Self.evidence { isEcho = true }
@@ -215,14 +215,14 @@ struct EchoWatch: BitwiseCopyable {
     return Double(heard[(heardCount - 1) & 127] &- first) / Double(count - 1)
   }
 
-  /// How many received clock messages can be compared: the kept sent messages do not reach farther back.
+  /// The number of received clock messages for which sent messages are kept, so that they can be compared.
   private mutating func longest(_ spacing: Double) -> Int {
     let kept = Self.mostSent * spacing / interval(Self.leastMoved)
     return kept < Double(Self.most) ? max(Self.leastMoved, Int(kept)) : Self.most
   }
 
-  /// If the mean square of the noise is above this limit, the received clock is no copy of ours. The limit
-  /// shrinks with `spacing`: if clock messages are close together, any of them would fit.
+  /// The mean square of the noise above which the received clock is no copy of ours. This limit shrinks with
+  /// `spacing`: if clock messages are close together, any of them would match.
   private static func limit(_ spacing: Double) -> Double {
     let limit = min(Self.jitter, 0.2 * spacing)
     return limit * limit
@@ -253,8 +253,8 @@ struct EchoWatch: BitwiseCopyable {
   /// less than half of the drift that the difference of tempo would cause, or by so little that jitter
   /// explains it.
   private static func isOurs(_ fit: Fit, _ share: Double) -> Bool {
-    // A copy with much jitter is still a copy: a machine that wakes up late is not another clock. Another
-    // tempo moves the clock smoothly.
+    // A copy with much jitter is still a copy: a machine that wakes up late makes jitter, while another tempo
+    // moves the clock smoothly.
     let near = 0.2 * fit.spacing
     let isWhite = fit.noise <= 1.4 * fit.roughness + 60 * 60
     guard fit.noise <= limit(fit.spacing) || (isWhite && fit.noise <= near * near) else { return false }
@@ -268,9 +268,9 @@ struct EchoWatch: BitwiseCopyable {
     var delay: Double
   }
 
-  /// Compares `count` received clock messages with the messages that we sent, from the newest back. `pair` is
-  /// the pair to begin with. Afterwards it is the oldest pair of the row, so that another call can go on from
-  /// it. nil: not enough messages were sent, or one sent message would stand for many received messages.
+  /// Compares `count` received clock messages with the messages that we sent, from the newest back. Begins
+  /// with `pair` and leaves the oldest compared pair in it, so that another call can go on from there. nil:
+  /// not enough messages were sent, or one sent message would match many received ones.
   private mutating func fit(_ pair: inout Pair, _ first: Int, _ count: Int) -> Fit? {
     var sums = Sums()
     let origin = pair.number

@@ -2,54 +2,56 @@
 import LinkBeatMath
 import TactusChoices
 
-/// Carries a leading host's tempo and beat into the session. Another client is timebase master. We read in
-/// every cycle what that client shows, and propose the changes that bring the session to its tempo and beat.
+/// Carries a leading host's tempo and beat into the session. The host is another JACK client that is timebase
+/// master. We read in every cycle the position that it shows, and propose the changes that bring the session
+/// to its tempo and beat.
 ///
-/// Three rules keep the proposals few. We propose a tempo only when the host changes it, and never the tempo
-/// that we or a peer have put into the session. We ignore a distance below half a millisecond. A correction
-/// is two proposals: first a slightly different tempo, which removes the distance in a known time, and then
-/// the host's tempo again. However fast a host changes its tempo, at most twenty proposals a second go out.
+/// Three rules keep the proposals few. We propose a tempo only when the host changes its tempo, and never the
+/// tempo that we or a peer have put into the session. We ignore a distance of the beats below half a
+/// millisecond. A correction is two proposals: one of a slightly different tempo, which removes the distance
+/// in a known time, and then one of the host's tempo. However fast a host changes its tempo, at most twenty
+/// proposals a second go out.
 ///
 /// A larger distance is not corrected by tempo. If we are alone in the session, or if the user has declared
-/// the host to be the clock, the session's grid is moved. Otherwise the host is launched in phase (`Launch`),
-/// and a distance is only shown.
+/// the host to be the clock, the session's grid is moved. Otherwise only the next start brings the host into
+/// phase (`Launch`), and until then the distance is shown.
 struct HostFollower: BitwiseCopyable {
   /// The least time between two proposals, in microseconds.
   static let shortestPause: Double = 50_000
   /// The smallest change of tempo, in beats per minute. A smaller change is noise.
   static let smallestStep: Double = 0.0005
-  /// Distances in microseconds. A distance below `tolerated` is ignored, or below `mostTolerated` if the
-  /// host's ticks are coarse. A proposal of a tempo that is due anyway also corrects a distance above
-  /// `negligible`.
+  /// The distance of the beats, in microseconds, below which it is ignored; `mostTolerated` is this limit if
+  /// the host's ticks are coarse. If a proposal of a tempo is due anyway, it also corrects a distance above
+  /// `negligible` microseconds.
   static let tolerated: Double = 500
   static let mostTolerated: Double = 900
   static let negligible: Double = 60
-  /// The largest distance in microseconds that a tempo corrects. A larger distance is corrected by moving the
-  /// grid, if that is allowed.
+  /// The largest distance in microseconds that is corrected by a change of tempo. A larger distance is
+  /// corrected by moving the grid, if that is allowed.
   static let largestNudge: Double = 5_000
   /// The duration of a correction in microseconds. A large correction takes longer, so that the tempo is off
   /// by no more than the share `steepestNudge`.
   static let correctionTime: Double = 1e6
   static let steepestNudge: Double = 0.0025
-  /// In a ramp of the tempo, each proposed tempo is a little old when it arrives, so the session's beat
-  /// departs from the host's. The next proposal removes this distance within `rampTime`, if it is at most
-  /// `largestInRamp` (both in microseconds).
+  /// The time in microseconds in which the next proposal of a tempo removes a distance that a ramp has
+  /// caused. In a ramp, each proposed tempo is a little old when it arrives, so the session's beat departs
+  /// from the host's. The distance must be at most `largestInRamp` microseconds.
   static let rampTime: Double = 500_000
   static let largestInRamp: Double = 20_000
-  /// If a correction leaves a distance above `rest` (microseconds), the rest is corrected again, up to
-  /// `mostRounds` times. The first measurement of a distance is worse than later ones.
+  /// The distance in microseconds above which the result of a correction is corrected once more, up to
+  /// `mostRounds` times. The measurement before a correction is worse than those after it.
   static let rest: Double = 150
   static let mostRounds: Int = 3
-  /// If `mostRounds` corrections in a row were in vain, the measurement must be wrong. Then the next
-  /// correction waits for this number of microseconds.
+  /// The wait, in microseconds, after `mostRounds` corrections in a row that were in vain: the measurement
+  /// must be wrong.
   static let pauseAfterVain: Double = 2e6
-  /// The grid may be moved after the host's beat was averaged for this number of microseconds.
+  /// The microseconds for which the host's beat must be averaged before the grid may be moved to it.
   static let firstLook: Double = 20_000
-  /// If the session's tempo differs from the host's by more than this share, a peer has chosen the session's
-  /// tempo. Then the session's tempo stays.
+  /// The share by which the session's tempo must differ from the host's to count as a peer's choice. Such a
+  /// tempo of the session stays.
   static let peersChoice: Double = 0.01
 
-  /// A host that shows nothing for longer than this number of microseconds counts as gone.
+  /// The microseconds after which a host that shows nothing counts as gone.
   static let moment: Double = 2e6
 
   /// The smoothed distance of the host's beat from the session's beat, in microseconds; positive: the host is
@@ -90,8 +92,8 @@ struct HostFollower: BitwiseCopyable {
     return Proposal(change, at: Micros(rounding: reading.heard), isDictated: true)
   }
 
-  /// Begins a new line, because the host is known to have jumped. Otherwise the jump would enter the average
-  /// and be taken for the drift of the host's crystal.
+  /// Begins a new line through the host's beats, because the host is known to have jumped. Otherwise the jump
+  /// would enter the average and be taken for the drift of the host's crystal.
   mutating func hostJumped() { line.rest() }
 
   private mutating func examine(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
@@ -105,8 +107,8 @@ struct HostFollower: BitwiseCopyable {
     }
     goneSince = nil
     let factor = Self.factor(for: shownTempo)
-    // A peer that joins a session takes that session's tempo (TEMPO-2). The host's tempo counts again when
-    // the host changes it.
+    // A peer that joins a session takes that session's tempo (TEMPO-2). So the host's tempo does not count
+    // until the host changes it.
     if now.session.isConnected && !wasConnected { owesTempo = false }
     wasConnected = now.session.isConnected
     if line.readTempo(shownTempo * factor) { owesTempo = true }
@@ -122,8 +124,8 @@ struct HostFollower: BitwiseCopyable {
   }
 
   /// Ends a correction that is under way; otherwise the session would keep the correction's tempo. Call this
-  /// while nothing can be read: the host is gone, or shows nothing for a moment (at a locate while the host
-  /// stands), or the server freewheels.
+  /// in every cycle in which the host's position cannot be read: the host is gone, it shows nothing for a
+  /// moment (at a locate while it stands), or the server freewheels.
   mutating func pause(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal? {
     proposal(rest(now, reading), reading)
   }
@@ -179,18 +181,18 @@ struct HostFollower: BitwiseCopyable {
     {
       lastForce = reading.heard
       correctedBy = nil
-      // The session's tempo may still contain a correction, or be a peer's choice.
+      // The session's tempo may contain a correction that was not ended, or be a peer's choice.
       owesTempo = abs(60e6 / now.grid.beatMicros - line.pace) >= Self.smallestStep
       return .forceBeat(line.beat, quantum: now.settings.quantum)
     }
     return nudge(now, reading, size)
   }
 
-  /// The distance that is ignored, in microseconds. A host with coarse ticks seems to move to and fro
-  /// although it runs evenly.
+  /// The distance between the host's beat and the session's that is ignored, in microseconds. A host with
+  /// coarse ticks seems to move to and fro although it runs evenly.
   private var tolerance: Double { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
 
-  /// Removes a small distance by a slightly different tempo for some time.
+  /// Removes a small distance between the beats by a slightly different tempo for some time.
   private mutating func nudge(_ now: borrowing CycleContext, _ reading: LeaderReading, _ size: Double)
     -> Proposal
     .Change?

@@ -4,29 +4,31 @@ import LinkBeatMath
 /// The position of a leading host: a smooth line through the beats that the host shows in each cycle, at the
 /// tempo that the host shows.
 ///
-/// The readings jitter by a tick and by the clock's noise. Some readings are wrong: a master that was late
-/// shows the bar of the cycle before (facts: jack 5), and a locate shows garbage for a cycle. So only
-/// readings near the line move it. Readings far from the line begin a new line when three of them agree.
+/// The positions that a host shows jitter by a tick and by the clock's noise. Some are wrong: a master that
+/// was late shows the bar of the cycle before (facts: jack 5), and a locate shows garbage for a cycle. So
+/// only positions near the line change the line. Positions far from the line begin a new line when three of
+/// them agree.
 ///
-/// The line does not know the session, so moves and corrections of the session affect no average.
+/// The line is computed without the session, so moves and corrections of the session affect no average.
 struct HostLine: BitwiseCopyable {
-  /// Times of averaging in microseconds. `averagingTime` removes the host's jitter: the error from coarse
-  /// ticks may take a second to repeat. After `measuringTime` a distance may be corrected. `firstLook` is for
-  /// a new line or tempo, `learningTime` for the crystal's drift.
+  /// The times, in microseconds, over which positions are averaged. `averagingTime` removes the host's
+  /// jitter: the error from coarse ticks may take a second to repeat. After `measuringTime` a distance may be
+  /// corrected. `firstLook` is the time for a new line or a new tempo, `learningTime` the time for the
+  /// crystal's drift.
   static let averagingTime: Double = 1e6
   static let measuringTime: Double = 250_000
   private static let firstLook: Double = 100_000
   private static let learningTime: Double = 10e6
-  /// For this number of microseconds after a new line or a new tempo, the readings say nothing about the
+  /// The microseconds after a new line or a new tempo in which the host's positions say nothing about the
   /// crystal's drift.
   private static let settlingTime: Double = 1e6
-  /// The jitter of a host in microseconds, in addition to one tick. If a reading is farther from the line,
-  /// the reading was late or the host has jumped.
+  /// The jitter of a host in microseconds, in addition to one tick. A position that is farther from the line
+  /// was shown too late, or the host has jumped.
   static let jitter: Double = 1_000
   private static let confirmations: Int = 3
   private static let mostStrays: Int = 12
-  /// The largest drift, as a share of the tempo. No crystal drifts as far, but a host may round the tempo
-  /// that it shows to a tenth.
+  /// The largest drift, as a share of the tempo. Crystals drift less, but a host may round the tempo that it
+  /// shows to a tenth of a beat per minute.
   private static let largestDrift: Double = 0.005
   /// The longest pause between two readings of one line, in microseconds. After a longer pause a new line
   /// begins.
@@ -36,7 +38,7 @@ struct HostLine: BitwiseCopyable {
   /// The tempo that the host shows, within Link's range; 0: there is none.
   private(set) var tempo = 0.0
   /// The share by which the host runs faster than `tempo` on Link's clock. It is the average of `leaning`,
-  /// which a step in the host's beats disturbs for a while.
+  /// because a step in the host's beats disturbs `leaning` for a while.
   private(set) var drift = 0.0
   private var leaning = 0.0
   /// The host's beat at the last reading.
@@ -58,7 +60,7 @@ struct HostLine: BitwiseCopyable {
 
   init(jitter: Double = Self.jitter) { self.jitter = jitter }
 
-  /// Whether the line was averaged for long enough that the session may be corrected by it.
+  /// Whether the line was averaged for long enough that it may correct the session.
   var isMeasured: Bool { averaged >= Self.measuringTime }
 
   /// The tempo that the session needs to stay with the host.
@@ -72,7 +74,7 @@ struct HostLine: BitwiseCopyable {
     rest()
   }
 
-  /// Ends the line. The next reading begins a new one.
+  /// Ends the line. The next position of the host begins a new line.
   mutating func rest() { averaged = 0 }
 
   /// Reads a tempo; returns true if the tempo is new. A tempo counts only when two readings in a row nearly
@@ -100,7 +102,7 @@ struct HostLine: BitwiseCopyable {
       begin(shown, averaged: 1)
       return
     }
-    // If the tempo changed, it changed at an unknown time within the cycle: take the mean of both tempos.
+    // The tempo changed at an unknown time within the cycle, so take the mean of both tempos.
     let tempoMeanwhile = tempoBefore > 0 ? (tempoBefore + tempo) / 2 : tempo
     beat += elapsed * tempoMeanwhile * (1 + leaning) / 60e6
     guard isSound else { return }
@@ -130,8 +132,8 @@ struct HostLine: BitwiseCopyable {
 
   private func isStray(_ away: Double) -> Bool { abs(away) > jitter + tick }
 
-  /// Returns whether the host has jumped: three readings in a row agree on another place, or many readings in
-  /// a row are far from the line.
+  /// Returns whether the host has jumped: three positions in a row agree on another place, or many positions
+  /// in a row are far from the line.
   private mutating func hasMoved(_ away: Double) -> Bool {
     strays += 1
     if agreeing > 0, !isStray(away - firstStray) {

@@ -4,7 +4,7 @@
 struct LeaderReading: BitwiseCopyable {
   enum Shown: BitwiseCopyable {
     case nothing
-    /// The master shows values that make no sense: some clients write zero bars and NaN (facts: jack 6).
+    /// The master's values make no sense: some clients write zero bars and NaN (facts: jack 6).
     case nonsense
     /// The song's beat, the tempo in beats per minute, and the leader's resolution in ticks per beat.
     case beat(Double, tempo: Double, ticksPerBeat: Double)
@@ -17,7 +17,7 @@ struct LeaderReading: BitwiseCopyable {
 }
 
 extension LeaderReading.Shown {
-  /// `countsQuarters`: the tempo counts quarters, whatever notes the beats are.
+  /// `countsQuarters`: the tempo is in quarters a minute, whatever notes the beats are.
   init(_ bbt: BBT?, countsQuarters: Bool = false) {
     guard let bbt else {
       self = .nothing

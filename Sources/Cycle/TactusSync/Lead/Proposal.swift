@@ -7,8 +7,8 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public enum Change: Hashable, Sendable, BitwiseCopyable {
     /// The tempo, in beats per minute, from `moment` on.
     case tempo(Double)
-    /// Moves the session's grid so that this beat falls on `moment`. This is for a leader that may move the
-    /// grid.
+    /// A move of the session's grid that makes this beat fall on `moment`. It comes from a leader that may
+    /// move the grid.
     case forceBeat(Double, quantum: Double)
     case playing(Bool)
   }
@@ -16,10 +16,10 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public var change: Change
   /// Link's host time at which the change is heard.
   public var moment: Micros
-  /// Whether a leading host or MIDI clock caused the change, and no user.
+  /// Whether a leading host or MIDI clock caused the change. A user caused every other change.
   public var isDictated: Bool
-  /// The number of this start or stop. `SessionView.startStopsTaken` is the number of the last one that the
-  /// session has taken.
+  /// The number of this start or stop. `SessionView.startStopsTaken` is the number of the last start or stop
+  /// that the session has taken.
   public var number: UInt32
 
   public init(_ change: Change, at moment: Micros, isDictated: Bool = false, number: UInt32 = 0) {
@@ -30,7 +30,7 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The session in the form in which the audio thread gets it.
+/// The session and a number, as the audio thread gets them.
 public struct SessionView: Sendable, BitwiseCopyable {
   public var state: SessionState
   /// The number of our last start or stop that `state` contains.
@@ -43,11 +43,11 @@ public struct SessionView: Sendable, BitwiseCopyable {
   }
 }
 
-/// Proposals that wait for their reader, the oldest first. Only the newest proposal of each kind is kept. If
-/// a full queue refuses a proposal, it is offered again in the next cycle. So no proposal is lost, however
-/// long the reader is away.
+/// The proposals that wait for the network thread, the oldest first. Only the newest proposal of each kind is
+/// kept. If the queue to the network thread is full and refuses a proposal, the proposal is offered once more
+/// in the next cycle. So no proposal is lost, however late the network thread reads.
 public struct Proposals: BitwiseCopyable {
-  /// The number of kinds of changes, of which each has one slot.
+  /// The number of kinds of changes. Each kind has one slot.
   private static let capacity: Int = 3
 
   private var slots = InlineArray<3, Proposal>(repeating: Proposal(.playing(false), at: .zero))
@@ -90,8 +90,9 @@ extension Proposal {
 
 extension SessionState {
   /// Applies a proposal and returns the change to be committed; nil: there is no change. Later proposals
-  /// start from this result. So a start and a stop in quick succession yield two changes, each with a later
-  /// time than the change before: the session drops a start or stop that is not later. [network]
+  /// start from this result. So a start that is soon followed by a stop yields two changes, and the second
+  /// has the later time: the session drops a start or stop whose time is not later than that of the one
+  /// before. [network]
   public mutating func apply(_ proposal: Proposal, at now: Micros) -> SessionChange? {
     apply(proposal)
     let change = change(at: max(now, startStop.timestamp + Micros(1)))

@@ -2,12 +2,12 @@
 import LinkBeatMath
 
 /// The times at which Start, Stop and Continue last left through any of our MIDI clock outputs. A machine
-/// that is connected both ways sends them back to the port `control`, by its soft thru, or because it sends
-/// its own transport while it follows ours. Such an echo is no command: at each locate we send Stop, position
-/// and Continue, and the returned Stop would end the song.
+/// that is connected both ways sends these messages back to the port `control`, by its soft thru, or because
+/// it sends its own transport while it follows ours. Such an echo must not count as a command: at each locate
+/// we send Stop, position and Continue, and the returned Stop would end the song.
 struct SentCommands: BitwiseCopyable {
-  /// The time at which Stop was last sent, in microseconds of Link's clock. `start` is that of Start or
-  /// Continue.
+  /// The time at which Stop was last sent, in microseconds of Link's clock. `start` is the time at which
+  /// Start or Continue was last sent.
   private var stop = -Double.infinity
   private var start = -Double.infinity
 
@@ -22,8 +22,8 @@ struct SentCommands: BitwiseCopyable {
     }
   }
 
-  /// Returns whether a received command is an echo of ours: we sent the same command at most
-  /// `EchoWatch.longestWay` before.
+  /// Returns whether a received command is an echo of our own: we sent the same command at most
+  /// `EchoWatch.longestWay` microseconds before.
   func isEcho(_ status: UInt8, at time: Double) -> Bool {
     let sent: Double
     switch status {

@@ -5,7 +5,7 @@ import LinkBeatMath
 /// the position (Giada does; facts: jack 6). jack2 passes the position to the master, PipeWire drops it.
 ///
 /// Most clients that reposition the transport only send back the tempo that they were shown, perhaps a moment
-/// ago. This is an echo and no request.
+/// ago. Such a tempo is an echo and no request.
 struct TempoRequest: BitwiseCopyable {
   private static let capacity: Int = 32
   /// The microseconds for which a tempo is remembered. A tempo that was shown longer ago is no echo.
@@ -15,8 +15,8 @@ struct TempoRequest: BitwiseCopyable {
   private static let tolerance: Double = 0.01
 
   private var tempos = InlineArray<32, Double>(repeating: 0)
-  /// The time at which each of `tempos` was last shown. The newest tempo is still shown: a standing transport
-  /// goes on showing it, although JACK does not call us again.
+  /// The time at which each of `tempos` was last shown. The newest tempo counts as shown until now: a
+  /// standing transport goes on showing it, although JACK does not call us again.
   private var times = InlineArray<32, Double>(repeating: -1e18)
   private var newest = 0
   private var wanted: Double?
@@ -45,7 +45,7 @@ struct TempoRequest: BitwiseCopyable {
     return false
   }
 
-  /// Returns the request, once.
+  /// Returns the requested tempo once, and forgets it.
   mutating func drain() -> Double? {
     guard let tempo = wanted else { return nil }
     wanted = nil

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The unit of a timebase master's tempo, if its bars consist of other notes than quarters. Some programs
-/// count those notes in a minute, others count quarters, and JACK does not define which. The pace of the
-/// master's beats shows the unit. Until the unit is known, the master's tempo is not read.
+/// The unit of a timebase master's tempo, if its beats are other notes than quarters. Some programs count
+/// those notes in a minute, others count quarters, and JACK does not define which. The pace of the master's
+/// beats shows the unit. Until the unit is known, the master's tempo is not read.
 struct TempoUnit: BitwiseCopyable {
-  /// The unit is known when the cycles whose pace fits one unit outnumber those whose pace fits the other by
-  /// this number.
+  /// The number of votes by which one unit must lead before it counts as known. Each cycle whose pace fits a
+  /// unit is a vote for that unit.
   static let certain: Int = 8
-  /// A pace that differs from a tempo by more than this share of it does not fit that tempo. This ignores
-  /// wrong paces, such as after a locate or from a master that is late.
+  /// The largest difference of a pace from a tempo, as a share of the tempo, at which the pace fits the
+  /// tempo. This ignores wrong paces, such as after a locate or from a master that is late.
   static let tolerance: Double = 0.3
   /// The fewest ticks from which we compute a pace, since a master cuts off the fraction of a tick. A master
   /// with coarse ticks has less than one tick in a cycle, so several cycles are needed.
@@ -30,7 +30,7 @@ struct TempoUnit: BitwiseCopyable {
       lastShown = time
     }
     guard let bbt, let beats = bbt.beats, bbt.notesPerBeat != 1 else {
-      // At a locate nothing is shown for a cycle, but the master is still the same.
+      // At a locate the master shows nothing for a cycle, but it is the same master.
       lastTime = -.infinity
       return LeaderReading.Shown(bbt)
     }

@@ -11,7 +11,8 @@ struct Click: BitwiseCopyable {
   /// The time at which the last click was heard. After a jump of the session, a click that would follow right
   /// after the last one is left out.
   private var lastTime = -Double.infinity
-  /// Whether the ticker has begun a new count of its boundaries, and no click has sounded since then.
+  /// Whether the ticker has begun a new count of its boundaries (the places of clicks), and no click has
+  /// sounded since then.
   private var isAfterJump = false
   private var beats = SwungBeats()
 
@@ -58,8 +59,8 @@ struct Click: BitwiseCopyable {
     if !wasSilent || hasBegun { scale(buffer, to: wanted, millisecond: millisecond) }
   }
 
-  /// The time, as heard at this port, at which the click has work again. It holds as long as nothing but time
-  /// changes.
+  /// The time, as heard at this port, until which the click has nothing to render. It holds as long as
+  /// nothing but time changes.
   func due(in window: Window) -> Double { voices.isSilent ? ticker.time(in: window) : -.infinity }
 
   /// Returns whether any click may sound in this cycle. When this becomes false, the voices fade.

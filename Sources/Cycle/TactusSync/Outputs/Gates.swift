@@ -9,7 +9,7 @@ struct Pulse: BitwiseCopyable {
   private var end = -Double.infinity
   /// The value of `Song.run` in the last cycle; nil: this gate was off or did not exist.
   private var followedRun: UInt64?
-  /// The song's first beat, if a pulse must still mark that beat.
+  /// The song's first beat, if its pulse has not been sent yet.
   private var mark: Double?
   private(set) var jitter = Jitter()
   private var beats = SwungBeats()
@@ -75,8 +75,8 @@ struct Pulse: BitwiseCopyable {
     }
   }
 
-  /// The time, as heard at this port, at which the gate has work again. It holds as long as nothing but time
-  /// changes.
+  /// The time, as heard at this port, until which the gate's signal does not change. It holds as long as
+  /// nothing but time changes.
   func due(in window: Window, _ gate: GateSettings) -> Double {
     if end > -0.5 { return -.infinity }
     guard gate.isOn else { return .infinity }
@@ -84,7 +84,7 @@ struct Pulse: BitwiseCopyable {
     return mark.map { min(next, window.grid.time(of: $0)) } ?? next
   }
 
-  /// Returns whether a pulse begins at the boundary `number`. A beat is divided at `parts * count`
+  /// Returns whether a pulse begins at the boundary `number`. A beat is divided by `parts * count`
   /// boundaries, and `count` pulses are spread evenly over each span of beats or bars.
   private static func isDue(_ number: Int64, _ count: Int64, parts: Int64, _ span: Int64, inBars bars: Bars?)
     -> Bool
@@ -101,7 +101,7 @@ struct Pulse: BitwiseCopyable {
     width: Double
   ) {
     if now.song.run != followedRun {
-      // A gate that appears while the song rolls has missed the start and does not mark it.
+      // A gate output that appears while the song rolls has missed the song's start and does not mark it.
       let isMissed = followedRun == nil && window.frame(of: now.song.startBeat) < -0.5
       followedRun = now.song.run
       mark = !isMissed && (now.song.isRolling || now.song.isWaiting) ? Self.markedBeat(&now, window) : nil
@@ -115,17 +115,17 @@ struct Pulse: BitwiseCopyable {
     fill(from: first, to: first + width, of: buffer, window, gate)
   }
 
-  /// The beat that a pulse marks: the song's start. A song that was moved into another session goes on in the
-  /// middle of a bar; then its next bar line is marked.
+  /// The beat that a pulse marks: normally the song's start. A song that was moved into another session goes
+  /// on in the middle of a bar. In that case its next bar line is marked.
   private static func markedBeat(_ now: inout OutputContext, _ window: Window) -> Double {
     guard now.song.isRebased else { return now.song.startBeat }
     let here = now.song.songBeat(of: window.grid.beat(at: window.line.start))
     return now.song.originBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: here))
   }
 
-  /// A frame stands for the time from half a frame before it to half a frame after it. Its value is the share
-  /// of that time that the pulse covers. Behind a converter's filter, this puts the edge at its exact place,
-  /// and it changes only the frame nearest to the edge.
+  /// Fills frames with the pulse. A frame stands for the time from half a frame before it to half a frame
+  /// after it, and its value is the share of that time that the pulse covers. Behind a converter's filter,
+  /// this puts the edge at its exact place, and it changes only the frame nearest to the edge.
   private mutating func fill(
     from start: Double, to end: Double, of buffer: AudioBuffer, _ window: Window, _ gate: GateSettings
   ) {

@@ -4,13 +4,14 @@ import TactusChoices
 
 /// MIDI clock, Start, Stop, Continue and song position at one port, where clock k is heard at beat k/24.
 ///
-/// A receiver counts clocks, so none is ever left out or doubled while the receiver runs (`Pacer`). It starts
-/// on the first clock after Start or Continue, which we send half an interval before that clock. At the
-/// song's first beat we send Start. From any other place we send a song position and Continue, on a
-/// sixteenth, the finest place that MIDI can name. While the receiver runs, a new position takes Stop,
-/// position and Continue (facts: jack 13). A tempo change needs no message.
+/// A receiver counts clocks, so no clock is ever left out or doubled while the receiver runs (`Pacer`). The
+/// receiver starts on the first clock after Start or Continue, which we send half a clock interval before
+/// that clock. At the song's first beat we send Start. From any other place we send a song position and
+/// Continue, on a sixteenth, the finest place that MIDI can name. While the receiver runs, a new position
+/// takes Stop, position and Continue (facts: jack 13). A tempo change needs no message.
 struct MIDIClock: BitwiseCopyable {
-  /// A receiver counts this number of clocks as a sixteenth, even if a beat has more or fewer than 24 clocks.
+  /// The number of clocks that a receiver counts as a sixteenth, even if a beat has more or fewer than 24
+  /// clocks.
   static let perSixteenth: Int64 = 6
   /// The least time from a song position to Continue, in microseconds. The three bytes of a position take one
   /// millisecond on a wire, and a sequencer needs time to find the place.
@@ -24,14 +25,15 @@ struct MIDIClock: BitwiseCopyable {
     /// The first clock that the receiver counts.
     var first: Int64
     var command: UInt8
-    /// The earliest time for the command, which is sent half an interval before the clock `first`.
+    /// The earliest time for Start or Continue, which is sent half a clock interval before the clock `first`.
     var earliest: Double
     var isSent = false
-    /// Whether clocks are sent before `first`, too, for another receiver that follows the clocks alone.
+    /// Whether clocks are also sent before `first`, for another receiver at the port that follows the clocks
+    /// alone.
     var keepsClocks = false
   }
 
-  /// The receiver's stop within this buffer: the clocks from number `first` on are sent up to `frame`.
+  /// A stop of the receiver within this buffer: the clocks from number `first` on are sent up to `frame`.
   private struct Ending: BitwiseCopyable {
     var first: Int64
     var frame: Int
@@ -40,8 +42,8 @@ struct MIDIClock: BitwiseCopyable {
   private var pacer = Pacer()
   private var perBeat: Int64 = 24
   private var plan: Plan?
-  /// Whether the user let the receiver play again in the middle of the song. Until the song stops, the
-  /// receiver then counts from the bar line at which it started.
+  /// Whether the user let the receiver play again in the middle of the song. In that case the receiver counts
+  /// from the bar line at which it started, until the song stops.
   private var isAlone = false
   private var wasLetPlay = true
   /// Whether the receiver may be playing: it was started, perhaps by an earlier program, and got no Stop.
@@ -59,9 +61,9 @@ struct MIDIClock: BitwiseCopyable {
 
   init(mayPlay: Bool = false) { self.mayPlay = mayPlay }
 
-  /// Renders one buffer, which is empty while the server freewheels: a receiver cannot follow that.
-  /// `connections` counts how often the port went from no connection to one. A receiver that connects while
-  /// the song plays is sent the song's position.
+  /// Renders one buffer. The buffer stays empty while the server freewheels, because a receiver cannot follow
+  /// a freewheel. `connections` counts how often the port went from no connection to one. A receiver that
+  /// connects while the song plays is sent the song's position.
   mutating func run(
     into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, _ settings: ClockSettings,
     connections: UInt32, _ missed: SkippedCycles
@@ -101,7 +103,8 @@ struct MIDIClock: BitwiseCopyable {
       inSong: isLetPlay && !settings.sendsTransport)
   }
 
-  /// Plans a start and sends positions, if the settings let the receiver play along with the song.
+  /// Plans a start of the receiver and sends song positions, if the settings let the receiver play along with
+  /// the song.
   private mutating func followSong(
     into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, _ settings: ClockSettings,
     isLetPlay: Bool, keepsClocks: Bool
@@ -121,7 +124,8 @@ struct MIDIClock: BitwiseCopyable {
     if settings.sendsPosition { followStanding(into: &events, &now, window) }
   }
 
-  /// The time, as heard at this port, at which the MIDI clock has work again, while only time changes.
+  /// The time, as heard at this port, until which the MIDI clock has nothing to send. It holds as long as
+  /// nothing but time changes.
   func due(in window: Window, _ now: inout OutputContext) -> Double {
     let isBusy = pendingPosition != nil || plan.map { !$0.isSent || now.song.run != followedRun } ?? false
     return isBusy ? -.infinity : pacer.time(in: window)
@@ -141,14 +145,14 @@ struct MIDIClock: BitwiseCopyable {
     var frame = 0
     if isOn && !isNew && !now.song.isRolling && !now.song.isWaiting {
       frame = Window.nearest(window.line.frame(at: now.song.stopTime))
-      // At this port the stop is heard in a later buffer, so the receiver still plays.
+      // If the stop is heard in a later buffer of this port, the receiver still plays.
       guard frame < window.frames else { return nil }
     }
     end(at: UInt32(frame), into: &events)
     return Ending(first: current.first, frame: frame)
   }
 
-  /// Sends Stop now if a receiver that was disconnected may have missed it.
+  /// Sends Stop now if a receiver that was disconnected may have missed an earlier Stop.
   private mutating func stopWhoMayPlay(isTold: Bool, into events: inout MIDIEvents) {
     if mayPlay && !isTold { events.insert(MIDIEvent(frame: 0, status: MIDI.stop)) }
     mayPlay = false
@@ -166,7 +170,7 @@ struct MIDIClock: BitwiseCopyable {
     let now = window.line.start
     let startTime = max(now, window.time(of: song.startBeat))
     let start = song.songBeat(of: window.beat(at: startTime))
-    // The clock at the song's first beat, or the first one after it if no clock falls on that beat.
+    // The number of the clock at the song's first beat, or of the next clock if none falls on that beat.
     let downbeat = song.boundary(perBeat: perBeat)
     let frameInBeats = window.line.frameMicros / window.grid.beatMicros
     if start <= frameInBeats && pacer.next <= downbeat {
@@ -188,8 +192,8 @@ struct MIDIClock: BitwiseCopyable {
 
   private var sixteenthsPerBeat: Double { Double(perBeat) / Double(Self.perSixteenth) }
 
-  /// The sixteenth from which the receiver continues: the first that leaves the receiver time to settle. If
-  /// that is too late, the last one within the longest wait, or at least the next possible one.
+  /// The sixteenth from which the receiver continues: the first one that leaves the receiver time to settle.
+  /// If that sixteenth is too late, the last one within the longest wait, or at least the next possible one.
   private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
     let now = window.line.start
     let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
@@ -199,7 +203,8 @@ struct MIDIClock: BitwiseCopyable {
     let first =
       0 &- Int64(flooring: 0 - song.songBeat(of: window.beat(at: soonest)) * sixteenthsPerBeat)
     var best = first
-    // 64 steps are enough: at 999 BPM, 150 ms are 10 sixteenths, or 40 for a machine at four times the rate.
+    // 64 steps are enough: at 999 BPM, 150 ms are 10 sixteenths, or 40 for a machine with four times as many
+    // clocks a beat.
     for step in 0..<64 {
       let candidate = first &+ Int64(step)
       let command =
@@ -236,8 +241,8 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   /// Sends the planned Start or Continue when it is due. A receiver counts the first clock after this command
-  /// as `first`. So if earlier clocks are sent (`always`), all of them must go out before the command, also
-  /// those that are late after lost cycles.
+  /// as `first`. So if clocks are also sent before the start (`always`), all of them must go out before the
+  /// command, even those that are late after lost cycles.
   private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window, always: Bool) {
     guard let current = plan, !current.isSent, events.hasRoom else { return }
     if always || current.keepsClocks, pacer.next < current.first { return }

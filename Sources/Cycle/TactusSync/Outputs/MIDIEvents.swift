@@ -88,8 +88,8 @@ public enum MIDI {
     status == clock || status == start || status == resume || status == stop
   }
 
-  /// Returns whether `status` belongs to messages that arrive all the time or that no key sends: clock,
-  /// active sensing, time code, song position, tune request, reset.
+  /// Returns whether `status` belongs to messages that arrive all the time, or that no key or knob sends:
+  /// clock, active sensing, time code, song position, tune request, reset.
   @_noLocks @_noAllocation
   public static func isTicking(_ status: UInt8) -> Bool {
     (0xF1...0xF6).contains(status) || status == clock || status >= 0xFD || status == 0xF9

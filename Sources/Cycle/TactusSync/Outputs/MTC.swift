@@ -5,18 +5,18 @@ import TactusChoices
 /// MIDI timecode. While the transport rolls, a quarter frame message is sent at each quarter of a timecode
 /// frame. Eight of these messages together give one timecode. After a locate, a full frame message is sent.
 ///
-/// The first of eight messages comes at every second timecode frame, and the eight give that frame's
-/// timecode. When a receiver has all eight, the transport is two frames further.
+/// The first message of each eight comes at every second timecode frame, and the eight together give that
+/// frame's timecode. When a receiver has all eight, the transport is two timecode frames further.
 struct MTC: BitwiseCopyable {
   /// The least time between two full frame messages, in microseconds: a receiver cannot follow more of them.
   private static let pause: Double = 20_000
 
   /// The number of the next quarter frame message; nil: none was sent for the transport's present place.
   private var next: Int64?
-  /// The place at the end of the last buffer, in quarter frames.
+  /// The transport's place at the end of the last buffer, in quarters of a timecode frame.
   private var end = 0.0
-  /// The timecode frame for a full frame message, while the transport stands or after a locate. `isTold`: the
-  /// message was sent.
+  /// The timecode frame that a full frame message names, while the transport stands or after a locate.
+  /// `isTold`: the message was sent.
   private var standing: Int64?
   private var isTold = false
   private var sinceTold = Double.infinity
@@ -51,7 +51,7 @@ struct MTC: BitwiseCopyable {
     if isRolling { roll(into: &events, place, rate, from: first) }
   }
 
-  /// Whether no message has to be sent until the transport rolls or moves.
+  /// Whether no message is due until the transport rolls or moves.
   var isDone: Bool { isTold && standing != nil }
 
   private mutating func roll(
@@ -104,7 +104,8 @@ extension MIDIEvent {
 }
 
 extension TimecodeRate {
-  /// The number of the rate in MIDI, which cannot distinguish 29.97 frames without drop from 30 frames.
+  /// The number that stands for the rate in MIDI. MIDI cannot distinguish 29.97 frames without drop from 30
+  /// frames.
   var inMIDI: UInt8 {
     switch self {
     case .fps24: 0

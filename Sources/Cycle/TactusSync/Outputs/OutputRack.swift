@@ -2,19 +2,19 @@
 public import LinkBeatMath
 public import TactusChoices
 
-/// The state of one of the user's own outputs in this cycle.
+/// One of the user's own outputs, as it is in this cycle.
 public struct OutputSlot: BitwiseCopyable {
-  /// The number that identifies the output. If the number at a place changes, another output is there, which
-  /// starts over.
+  /// The number that identifies the output. If the number at a place of the rack changes, another output is
+  /// there, which begins with new state.
   public var number: UInt32
-  /// A number that changes whenever a field below it changes.
+  /// A number that changes whenever one of the fields after it changes.
   public var revision: UInt32
   public var settings: OutputSettings
   /// The output's offset, as in `Settings.offsets`: positive is earlier.
   public var offset: Micros
   /// The latency in frames: frame 0 of the buffer is heard that much later than it passes through JACK.
   public var latency: UInt32
-  /// How often the port went from no connection to one; wraps around.
+  /// The number of times that the port went from no connection to one; wraps around.
   public var connections: UInt32
 
   @_noLocks @_noAllocation
@@ -41,8 +41,8 @@ extension OutputSlot {
     Double(latency) * frameMicros + Double(offset.count)
   }
 
-  /// This output's share in `Cycle.ownDelay`, which is the longest `startDelay` of all outputs. Timecode
-  /// counts as 0.
+  /// This output's contribution to `Cycle.ownDelay`, which is the longest `startDelay` of all outputs.
+  /// Timecode outputs contribute 0.
   public func startDelay(frameMicros: Double) -> Micros {
     settings.kind.isTimecode ? .zero : Micros(rounding: delay(frameMicros: frameMicros))
   }
@@ -50,8 +50,8 @@ extension OutputSlot {
 
 /// The state that the user's own outputs keep from cycle to cycle, each output at its place.
 struct OutputRack: BitwiseCopyable {
-  /// The renderer at a place. It has the state of one kind of output, so an output of another kind starts
-  /// over.
+  /// The renderer of the output at a place of the rack. It has the state of one kind of output, so an output
+  /// of another kind begins with new state.
   private enum Renderer: BitwiseCopyable {
     case clock(MIDIClock, sent: Programs)
     case pulse(Pulse)
@@ -65,7 +65,7 @@ struct OutputRack: BitwiseCopyable {
   private struct Place: BitwiseCopyable {
     var number: UInt32 = 0
     var kind = OutputKind.pulse
-    /// Whether a machine at this port may be playing, whatever kind the output is now.
+    /// Whether a MIDI machine at this port may be playing, whatever kind the output has now.
     var mayPlay = false
     /// The output's renderer; nil: this output has not played yet.
     var renderer: Renderer?
@@ -96,7 +96,7 @@ struct OutputRack: BitwiseCopyable {
       return
     }
     buffer.clear()
-    // Only these few bytes are compared: to look at a renderer's case, Swift would copy the whole renderer.
+    // Compare only these few bytes: to look at a renderer's case, Swift would copy the whole renderer.
     if places[place].number != output.number || places[place].kind != output.settings.kind {
       startOver(output, at: place, &events)
     }
@@ -169,8 +169,8 @@ struct OutputRack: BitwiseCopyable {
     return Rest(due: events.hasRoom ? clock.due(in: window, &now) : -.infinity)
   }
 
-  /// Sends program changes. They come before a start in the same cycle, so that the machine has its sound
-  /// when it starts.
+  /// Sends the program changes that were not sent yet. They come before a start in the same cycle, so that
+  /// the machine has its sound when it starts.
   @inline(__always)
   private static func send(_ programs: Programs, after sent: inout Programs, _ events: inout MIDIEvents) {
     while let (channel, number) = programs.next(after: sent), events.hasRoom {
@@ -179,9 +179,9 @@ struct OutputRack: BitwiseCopyable {
     }
   }
 
-  /// Forgets the output that was at this place, and stops the machine of a MIDI clock that has become another
-  /// kind. A click's sound must end here: only a click that is rendered counts in `oldestBank`, so the memory
-  /// of the sound may be freed in the next cycle.
+  /// Forgets the state of the output that was at this place. If it was a MIDI clock and becomes another kind,
+  /// stops its machine. A click's sound must end here: only a click that is rendered counts in `oldestBank`,
+  /// so the memory of the sound may be freed in the next cycle.
   @inline(never)
   private mutating func startOver(_ output: OutputSlot, at place: Int, _ events: inout MIDIEvents) {
     var mayPlay = machinesMayPlay

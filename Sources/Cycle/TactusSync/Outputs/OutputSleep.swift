@@ -15,7 +15,7 @@ struct OutputSleep: BitwiseCopyable {
   private var laterBeats = 0.0
   private var missed = SkippedCycles(frames: 0)
 
-  /// Returns whether the output still has nothing to do in this cycle.
+  /// Returns whether the output sleeps on in this cycle.
   @inline(__always)
   mutating func lasts(_ now: inout OutputContext, of subject: UInt64 = 0) -> Bool {
     guard now.end < until, now.stretch == stretch, self.subject == subject else { return false }
@@ -23,16 +23,16 @@ struct OutputSleep: BitwiseCopyable {
     return true
   }
 
-  /// Ends the sleep, and returns the cycles that the output has missed.
+  /// Ends the sleep, and returns the cycles in which the output slept.
   @inline(__always)
   mutating func end(_ now: inout OutputContext) -> SkippedCycles {
     defer { missed = SkippedCycles(frames: 0) }
     return SkippedCycles(frames: missed.frames &+ now.passed, endBeat: missed.endBeat)
   }
 
-  /// Begins a sleep until `due`, a time as heard at this port. Meanwhile all frames have the value `value`. A
-  /// sleep lasts a quarter of a beat at most; then the output checks the time. Swing only makes notes later,
-  /// so `due` may leave out the swing.
+  /// Begins a sleep until `due`, a time as heard at this port. During the sleep all frames have the value
+  /// `value`. A sleep lasts a quarter of a beat at most; after that the output checks the time. Swing only
+  /// makes notes later, so `due` may leave out the swing.
   @inline(__always)
   mutating func begin(
     _ now: inout OutputContext, of subject: UInt64 = 0, _ window: Window, due: Double, value: Float = 0
@@ -48,7 +48,7 @@ struct OutputSleep: BitwiseCopyable {
 
 /// The cycles in which an output slept.
 struct SkippedCycles: BitwiseCopyable {
-  /// The number of frames from the last cycle that was rendered to the present cycle.
+  /// The number of frames from the last rendered cycle to the present cycle.
   var frames: Int64
   /// The beat that is heard through this output at the end of the last missed cycle; nil: no cycle was
   /// missed.

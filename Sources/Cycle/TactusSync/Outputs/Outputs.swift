@@ -7,7 +7,8 @@ public struct Outputs: ~Copyable {
   private var buffers = PerPort(repeating: AudioBuffer.none)
   public var events = MIDIEvents()
   public var report = Report()
-  /// Proposals for changes of the session. A reader removes each proposal that it takes; all others stay.
+  /// The proposals for changes of the session. The reader removes each proposal that it takes; all others
+  /// stay.
   public var proposals = Proposals()
 
   public init() {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkBeatMath
 
-/// The boundaries (clocks or pulses) for machines that count them. None is left out and none comes twice,
-/// even if time jumps.
+/// The boundaries (the places of clocks or pulses) for machines that count them. No boundary is left out and
+/// none comes twice, even if time jumps.
 ///
 /// When time moves forward over some boundaries, the skipped boundaries follow at twice the speed until the
 /// pacer has caught up with the grid. When time moves back, the next boundary waits. A move of half a beat or
@@ -10,7 +10,7 @@ import LinkBeatMath
 struct Pacer: BitwiseCopyable {
   private var ticker = Ticker()
   /// The number of frames from the first cycle to frame 0 of this buffer. `last` is the frame, in the same
-  /// count, of the boundary that was used last.
+  /// count, at which the last boundary was used.
   private var elapsed = 0.0
   private var last = -Double.infinity
   /// The machines count every `stride`-th boundary.
@@ -25,14 +25,14 @@ struct Pacer: BitwiseCopyable {
     return ticker.open(window, perBeat: perBeat, missed)
   }
 
-  /// The time of the next boundary, by the grid.
+  /// The time of the next boundary by the grid.
   func time(in window: Window) -> Double { ticker.time(in: window) }
 
   /// The exact place of the next boundary by the grid, in frames of this buffer.
   func exactPlace(in window: Window) -> Double { ticker.position(in: window) }
 
-  /// The frame at which to use the next boundary; nil: the boundary belongs to a later buffer. A boundary is
-  /// never closer to the one before than half the spacing of the boundaries that the machines count.
+  /// The frame at which to use the next boundary; nil: the boundary belongs to a later buffer. Two boundaries
+  /// are never closer together than half the spacing of the boundaries that the machines count.
   func frame(in window: Window) -> Int? {
     let frame = Window.nearest(place(in: window))
     return frame < window.frames ? frame : nil

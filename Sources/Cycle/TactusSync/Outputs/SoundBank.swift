@@ -28,7 +28,7 @@ public struct SoundBank: BitwiseCopyable {
   public var beat: Sound
   public var subdivision: Sound
   /// The built-in sounds, a bank for each `ClickSound`; nil: they were not requested yet. They live as long
-  /// as this bank.
+  /// as the bank that holds this pointer.
   public var builtIn: UnsafePointer<SoundBank>?
 
   public init(number: UInt32, accent: Sound, beat: Sound, subdivision: Sound) {

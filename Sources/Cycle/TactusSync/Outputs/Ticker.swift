@@ -3,14 +3,14 @@ import LinkBeatMath
 
 /// Finds the boundaries of a grid (beats, or equal parts of them) that fall into a port's buffer.
 ///
-/// Boundaries have numbers and are taken in order: the ticker computes the time of the next one. It does not
-/// watch a phase wrap, which is how other programs skip and double clicks (facts: jack 11). When time moves
-/// back over a boundary that was taken, the boundary is not taken again. When time moves forward over a
-/// boundary that was not taken, that boundary is late. A late boundary is taken at once unless the delay
-/// would be audible.
+/// Boundaries have numbers and are taken in order: the ticker computes the time of the next boundary. It does
+/// not watch a phase wrap: in this way other programs skip and double clicks (facts: jack 11). When time
+/// moves back over a boundary that was taken, the boundary is not taken a second time. When time moves
+/// forward over a boundary that was not taken, that boundary is late. A late boundary is taken at once unless
+/// the delay would be audible.
 struct Ticker: BitwiseCopyable {
-  /// The delay in microseconds up to which a late boundary is better than none. A correction of the session's
-  /// time adds to this limit.
+  /// The delay in microseconds up to which a late boundary is better than no boundary. A correction of the
+  /// session's time adds to this limit.
   static let latenessMicros: Double = 5000
   /// The greatest number of boundaries in a buffer. 8192 frames at 999 BPM hold fewer, even with 96
   /// boundaries for each 32nd.
@@ -23,7 +23,8 @@ struct Ticker: BitwiseCopyable {
   }
 
   private(set) var perBeat: Int64 = 0
-  /// Every `whole`-th boundary is a main boundary: a beat, or a note of the meter.
+  /// The number of boundaries from one main boundary to the next. A main boundary is a beat, or a note of the
+  /// meter.
   private var whole: Int64 = 1
   /// The number of the next boundary to be taken.
   private(set) var next: Int64 = 0
@@ -32,7 +33,8 @@ struct Ticker: BitwiseCopyable {
   private var taken = 0
 
   /// Prepares for a buffer, and returns true if a new count of the boundaries begins. Every `whole`-th
-  /// boundary (by default each beat) is a main boundary, which is never left out in favour of another.
+  /// boundary (by default each beat) is a main boundary. A main boundary is never left out in favour of
+  /// another one.
   mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil, _ missed: SkippedCycles)
     -> Bool
   {
@@ -43,8 +45,8 @@ struct Ticker: BitwiseCopyable {
     if isNew {
       next = Self.number(atOrAfter: first, perBeat: wanted)
     } else if wanted != perBeat {
-      // The new boundaries are finer or coarser. Every new boundary up to the boundary that was taken last is
-      // past.
+      // The new boundaries are finer or coarser. They count as past up to the place of the boundary that was
+      // taken last.
       let lastTaken = Double(next &- 1) / Double(perBeat)
       next = max(
         Self.number(atOrAfter: end, perBeat: wanted), Int64(flooring: lastTaken * Double(wanted)) &+ 1)
@@ -55,7 +57,7 @@ struct Ticker: BitwiseCopyable {
     return isNew
   }
 
-  /// The time of the next boundary, by the grid.
+  /// The time of the next boundary by the grid.
   func time(in window: Window) -> Double { window.time(of: Double(next) / Double(perBeat)) }
 
   /// The position of the next boundary in frames, with a fraction. It may lie after this buffer.
@@ -91,7 +93,7 @@ struct Ticker: BitwiseCopyable {
     return chosen
   }
 
-  /// Returns whether boundary `number` comes right after the buffer's first frame.
+  /// Returns whether boundary `number` comes right after the first frame of the buffer.
   private func isCrowded(by number: Int64, in window: Window) -> Bool {
     guard perBeat > 1 else { return false }
     let beat = Double(number) / Double(perBeat)

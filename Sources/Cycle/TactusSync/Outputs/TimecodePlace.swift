@@ -7,9 +7,10 @@ import TactusChoices
 struct TimecodePlace: BitwiseCopyable {
   /// The place at frame 0 of the buffer.
   let start: Double
-  /// The place of the transport itself. A standing transport is at this place, whatever the port's latency.
+  /// The place of the transport itself. A standing transport counts as being at this place, whatever the
+  /// port's latency.
   let transport: Double
-  /// Timecode frames from one frame of the buffer to the next.
+  /// The timecode frames from one frame of the buffer to the next.
   let perFrame: Double
   /// The timecode at the transport's frame 0, before which no timecode is sent.
   let beginning: Double

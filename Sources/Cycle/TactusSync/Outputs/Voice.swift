@@ -54,7 +54,7 @@ struct Voice: BitwiseCopyable {
 /// voices.
 struct Voices: BitwiseCopyable {
   static let capacity: Int = 16
-  /// The number of sounding voices from which on the oldest voice fades, to make room.
+  /// The number of sounding voices at which the oldest voice fades, to make room.
   static let crowd: Int = 12
 
   private var slots = InlineArray<16, Voice>(repeating: Voice())

@@ -2,17 +2,17 @@
 import LinkBeatMath
 import TactusChoices
 
-/// The distance by which our outputs are ahead of the session, set by hand.
+/// The distance by which our outputs are ahead of the session because the user bends them by hand.
 ///
-/// The distance changes only by a share of the time that passes, so beats come sooner or later, and no beat
-/// is left out. When the user releases the control, the distance stays, and the outputs run at exactly the
-/// session's tempo again.
+/// The distance grows and shrinks only by a share of the time that passes, so beats come sooner or later, and
+/// no beat is left out. When the user releases the control, the distance stays, and the outputs run at
+/// exactly the session's tempo again.
 struct Bend: BitwiseCopyable {
   /// The microseconds by which the outputs are ahead of the session; negative: they are behind.
   private(set) var ahead = 0.0
   /// The microseconds that this cycle has added to `ahead`.
   private(set) var moved = 0.0
-  /// The microseconds that the user has asked for and that are still to be applied.
+  /// The microseconds of bend that the user has asked for and that are still to be applied.
   private var left = 0.0
   private var turned = Micros(0)
   private var returns: UInt32 = 0

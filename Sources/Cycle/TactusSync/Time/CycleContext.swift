@@ -3,10 +3,10 @@ import LinkBeatMath
 import TactusChoices
 
 /// The context of all decisions in one JACK callback, made once at the beginning of the callback. The
-/// decisions see the session only through this context: `Cycle` shows its session to `FreewheelSession`
+/// decisions see the session only through this context. `Cycle` shows its session to `FreewheelSession`
 /// alone, so no decision can follow the session while the server freewheels.
 ///
-/// More than 20 properties: all decisions of a cycle share this one context.
+/// The struct has more than 20 properties: all decisions of a cycle share this one context.
 struct CycleContext: BitwiseCopyable {
   let frames: UInt32
   let sampleRate: UInt32
@@ -23,9 +23,9 @@ struct CycleContext: BitwiseCopyable {
   let settingsNumber: UInt32
   let session: SessionState
   let startStopsTaken: UInt32
-  /// Whether no cycle was lost before this cycle, and its frame line continues the last one.
+  /// Whether no cycle was lost before this cycle, so that its frame line continues the last cycle's line.
   let isSound: Bool
-  /// A queued change whose beat is still to come, or has just come.
+  /// A queued change of tempo or meter whose beat is still to come, or has just come.
   let queued: QueuedChange?
   /// The grid of the session's beats.
   private(set) var grid: Grid
@@ -38,7 +38,7 @@ struct CycleContext: BitwiseCopyable {
   /// Whether time is discontinuous at this cycle: a freewheel ended, or an export begins. A time that was
   /// stored before this cycle is invalid now; the number of a beat stays valid.
   private(set) var isCut: Bool
-  /// Whether JACK ends every held start too early (`CutStarts`), so that starts are requested late.
+  /// Whether JACK ends every held start too early (`CutStarts`). If so, starts are requested late.
   private let holdsBriefly: Bool
 
   init(
@@ -72,9 +72,9 @@ struct CycleContext: BitwiseCopyable {
     isCut = isBack
   }
 
-  /// The longest time, in microseconds, after which a queued change still counts. A change is carried out
-  /// within a fraction of a second after its beat. If the beat is further back, the session has changed and
-  /// the change was meant for other beats.
+  /// The longest time, in microseconds, after its beat for which a queued change still counts. A change is
+  /// carried out within a fraction of a second after its beat. If the beat is further back, the session has
+  /// changed, and the change was meant for other beats.
   private static let changeLimit = 250_000.0
 
   private static func queued(_ change: QueuedChange?, _ grid: Grid, at time: Double) -> QueuedChange? {
@@ -82,22 +82,22 @@ struct CycleContext: BitwiseCopyable {
     return change
   }
 
-  /// Enters a song at the song's beat `position` while the server freewheels. The frames of an export are its
-  /// only clock.
+  /// Enters a song at the song's beat `position` while the server freewheels. An export has no other clock
+  /// than its own frames.
   mutating func enterSong(at position: Double, _ freeze: inout FreewheelSession) {
     freeze.align(grid, at: heard.start, with: position)
     grid = freeze.grid(of: session)
     isCut = true
   }
 
-  /// The times at which messages were sent that arrive at the port `control` in this cycle.
+  /// The times at which the messages were sent that arrive at the port `control` in this cycle.
   var sent: FrameLine { line.delayed(by: -Double(latencies[.control]) * frameMicros) }
 
-  /// A leader may move the session's grid if no other peer is in the session, or if the user declares the
-  /// host to be the clock.
+  /// Whether a leader may move the session's grid: no other peer is in the session, or the user has declared
+  /// the host to be the clock.
   var mayForce: Bool { settings.hostIsTheClock || !session.isConnected }
 
-  /// Microseconds per beat at the time when this cycle is heard.
+  /// The microseconds per beat at the time when this cycle is heard.
   var heardBeatMicros: Double { grid.beatMicros(at: heard.start) }
 
   /// The length of this cycle in microseconds.

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkBeatMath
 
-/// Turns JACK's times of a cycle into a frame line that can be trusted. No other code sees JACK's pair of
-/// times.
+/// Turns JACK's times of a cycle into a frame line that can be trusted. No other code sees the two times
+/// (`current` and `next`) that JACK gives for a cycle.
 ///
 /// Normally the frame line is JACK's own: `jack_get_cycle_times` filters the driver's wake-ups well. But
-/// after a stall of the driver jack2 returns success with `next < current`, then for seconds a `current` that
-/// is wrong by the length of the stall and creeps back (at 1/8 Hz), with a slope that is wrong by some per
-/// cent (facts: realtime 1). `WakeFilter` is the second opinion: it uses the raw wake-up times that JACK
-/// reports. While the two agree, JACK's pair is used. When they differ, the filter's estimate is used until
-/// they agree again. A change of the source is smoothed. Cycles that only our client missed have no effect:
-/// JACK's frame counter includes them.
+/// after a stall of the driver jack2 returns success with `next < current`. Then for seconds its `current` is
+/// wrong by the length of the stall and creeps back (at 1/8 Hz), with a slope that is wrong by some per cent
+/// (facts: realtime 1). `WakeFilter` is the second opinion: it uses the raw wake-up times that JACK reports.
+/// While JACK and the filter agree, JACK's times are used. When they differ, the filter's estimate is used
+/// until they agree again. A change of the source is smoothed. Cycles that only our client missed have no
+/// effect: JACK's frame counter includes them.
 ///
 /// This type reads no clock, and uses frame numbers of other cycles only as distances.
 ///
-/// More than 20 properties: the readings of the last cycle, the source of the times, and the counters.
+/// The struct has more than 20 properties: the times of the last cycle, the source of the times, and the
+/// counters.
 struct CycleTimes: BitwiseCopyable {
   private enum Source: BitwiseCopyable { case jack, wakes }
 
-  /// Distances between the two sources, in microseconds. Below `close` the sources agree. Above `far` they
-  /// differ if the distance lasts `manyCycles`, because a lazy scheduler is late now and then. Above `tooFar`
-  /// they differ at once. JACK's loop needs a second or two to follow a driver that slips by some hundred
-  /// microseconds, and to settle after the server's start.
+  /// The distance between JACK's times and the filter's, in microseconds, below which they agree. Above `far`
+  /// they differ if the distance lasts `manyCycles` cycles, because a lazy scheduler is late now and then.
+  /// Above `tooFar` they differ at once. JACK's loop needs a second or two to follow a driver that slips by
+  /// some hundred microseconds, and to settle after the server's start.
   private static let close: Double = 60
   private static let far: Double = 100
   private static let tooFar: Double = 400
@@ -36,24 +37,26 @@ struct CycleTimes: BitwiseCopyable {
   private var frames: UInt32 = 0
   private var sampleRate: UInt32 = 0
   private var xruns: UInt32 = 0
-  /// `current_usecs` and `next_usecs` of the last cycle; 0: unknown. This cycle's `current_usecs` should
-  /// equal the last `next_usecs`.
+  /// The values `current_usecs` and `next_usecs` of the last cycle; 0: unknown. This cycle's `current_usecs`
+  /// should equal the last cycle's `next_usecs`.
   private var began = 0.0, promised = 0.0
-  /// The learned microseconds per frame of the sound card's crystal, on JACK's clock.
+  /// The microseconds per frame of the sound card's crystal, as learned until now, on JACK's clock.
   private var crystal = 0.0
   /// The frame line of this cycle, on JACK's clock.
   private var line = FrameLine(start: 0, frameMicros: 1)
-  /// Whether the line still approaches its new source, in small steps.
+  /// Whether the line still approaches a new source (JACK's times or the filter's) in small steps.
   private var isBlending = false
   private var agreeing = 0
   private var differing = 0
   private var wasStalled = false
   private var wasReversed = false
-  /// The frame line that was last returned, on Link's clock. During a freewheel it is extended.
+  /// The frame line of the last cycle as callers got it, on Link's clock. During a freewheel this line is
+  /// extended.
   private var given = FrameLine(start: 0, frameMicros: 1)
   /// Whether the server was freewheeling in the last cycle.
   private(set) var wasFreewheeling = false
-  /// Whether this is the first cycle in real time after a freewheel: earlier times are not on this line.
+  /// Whether this is the first cycle in real time after a freewheel, so that times of earlier cycles are not
+  /// on this line.
   private(set) var isBack = false
 
   /// The frames since the last cycle, including those of lost cycles; 0 in the first cycle, or after JACK's
@@ -63,14 +66,14 @@ struct CycleTimes: BitwiseCopyable {
   private(set) var previousFrames: Int64 = 0
   private(set) var lostCycles: UInt64 = 0
   private(set) var bridgedCycles: UInt64 = 0
-  /// Whether no cycle was lost before this cycle and the driver did not stall. Then the transport's state
-  /// belongs to this cycle's time.
+  /// Whether no cycle was lost before this cycle and the driver did not stall. Only in that case the
+  /// transport's state belongs to this cycle's time.
   private(set) var isSound = false
-  /// JACK's time for frame 0 minus our filter's time for it, in microseconds.
+  /// JACK's time for frame 0 of the cycle minus our filter's time for it, in microseconds.
   private(set) var filterError = 0.0
 
-  /// The mean microseconds per frame over many cycles, on JACK's clock. For latencies, even if they are many
-  /// buffers long, the difference between JACK's clock and Link's is too small to matter.
+  /// The mean microseconds per frame over many cycles, on JACK's clock. It is meant for latencies: even over
+  /// many buffers, the difference between JACK's clock and Link's is too small to matter.
   var steadyFrameMicros: Double { crystal }
 
   @inline(__always)
@@ -78,15 +81,15 @@ struct CycleTimes: BitwiseCopyable {
     TimesReport(lostCycles: lostCycles, bridgedCycles: bridgedCycles, driftPPM: driftPPM(on: map))
   }
 
-  /// Parts per million by which the sound card runs faster than its nominal rate, on Link's clock.
+  /// The parts per million by which the sound card runs faster than its nominal rate, on Link's clock.
   func driftPPM(on map: ClockMap) -> Double {
     guard crystal > 0, sampleRate > 0 else { return 0 }
     return (1e6 / Double(sampleRate) / (crystal * (1 + map.skew)) - 1) * 1e6
   }
 
-  /// The time at which this cycle is due, on Link's clock, by the last cycle's line. It is for callbacks that
-  /// come before this cycle's own line is made. The line of a freewheel does not continue into real time, so
-  /// after a freewheel this function computes the cycle's own line on a copy.
+  /// The time at which this cycle is due, on Link's clock, by the last cycle's line. It is meant for
+  /// callbacks that come before this cycle's own line is made. The line of a freewheel does not continue into
+  /// real time, so after a freewheel this function computes the cycle's own line on a copy.
   func start(of cycle: inout Cycle) -> Double {
     if wasFreewheeling {
       var trial = self
@@ -133,7 +136,7 @@ struct CycleTimes: BitwiseCopyable {
     filter.restart()
   }
 
-  /// Follows JACK's frame counter, which wraps, and which jumps by whole cycles if we missed cycles.
+  /// Follows JACK's frame counter. The counter wraps, and it jumps by whole cycles if we missed cycles.
   private mutating func advance(to cycle: inout Cycle) {
     let passed = Int64(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame))
     let length = cycle.frames
@@ -157,7 +160,8 @@ struct CycleTimes: BitwiseCopyable {
     sampleRate = cycle.sampleRate
   }
 
-  /// Starts the filter again after a new buffer size or a restarted counter. The learned crystal stays.
+  /// Restarts the filter after a new buffer size or a restarted frame counter. The learned rate of the
+  /// crystal stays.
   private mutating func resume() {
     filter.restart()
     source = .jack
@@ -167,11 +171,11 @@ struct CycleTimes: BitwiseCopyable {
 
   private mutating func measure(_ times: RawTimes, frames: UInt32, nominal: Double) {
     let pair = Pair(times, frames: frames, nominal: nominal)
-    // If JACK gives no wake-up time, `current` replaces it. During an xrun jack2 puts the true wake-up into
-    // `current`, so the replacement is good just then.
+    // If JACK gives no wake-up time, JACK's `current` replaces it. During an xrun jack2 puts the true wake-up
+    // time into `current`, so the replacement is right when it matters.
     let wake = times.wakeMicros > 0 ? Double(times.wakeMicros) : pair.current
-    // Only an xrun of the driver reverses JACK's pair of times; a client's xrun does not. After a freewheel
-    // the pair may stay reversed for many cycles, so only the first reversed pair counts.
+    // Only an xrun of the driver reverses JACK's two times (`next < current`); a client's xrun does not.
+    // After a freewheel they may stay reversed for many cycles, so only the first reversed cycle counts.
     let isTurnedOver = pair.isReversed && !wasReversed
     let sign =
       isTurnedOver || isBroken(pair) || (isStarted && times.xruns != xruns && wake - line.start > 1000)
@@ -198,15 +202,15 @@ struct CycleTimes: BitwiseCopyable {
     isStarted = true
   }
 
-  /// Whether JACK's loop has started a new line. jack2's loop continues at the announced `next` to the
-  /// microsecond, unless the driver was late. Then `current` is the raw wake-up, and the next cycle begins a
-  /// new line. The pair is reversed only if the driver's delay exceeded a period.
+  /// Whether JACK's loop has started a new line. jack2's loop goes on at the `next` that it announced, to the
+  /// microsecond, unless the driver was late. If the driver was late, `current` is the raw wake-up, and the
+  /// next cycle begins a new line. The two times are reversed only if the driver's delay exceeded a period.
   private func isBroken(_ pair: Pair) -> Bool {
     isStarted && promised > 0 && passedFrames == previousFrames && abs(pair.current - promised) > 500
   }
 
-  /// Chooses the source. The thresholds for leaving JACK's filter and for returning to it differ, so the
-  /// choice does not flap.
+  /// Chooses JACK's times or the filter's. The distance at which JACK's times are left is larger than the
+  /// distance at which they are used again, so the choice does not flap.
   private mutating func choose(_ pair: Pair) {
     let distance = abs(filterError)
     agreeing = pair.isSane && distance < Self.close ? agreeing + 1 : 0
@@ -224,22 +228,22 @@ struct CycleTimes: BitwiseCopyable {
     }
   }
 
-  /// Microseconds per frame from the last `current` to this one; nil: JACK's line does not continue. `next -
-  /// current` of one cycle would be too short: PipeWire 1.4 cuts a fraction of a microsecond off `next`,
-  /// which is 62 ppm at 256 frames (facts: jack 2).
+  /// The microseconds per frame from the last cycle's `current` to this one's; nil: JACK's line does not
+  /// continue. `next - current` of one cycle would be too short: PipeWire 1.4 cuts a fraction of a
+  /// microsecond off `next`, which is 62 ppm at 256 frames (facts: jack 2).
   private func lastFrameMicros(until current: Double) -> Double? {
     guard isStarted, promised > 0, passedFrames > 0, passedFrames == previousFrames else { return nil }
     return abs(current - promised) < 2 ? (current - began) / Double(passedFrames) : nil
   }
 
-  /// - Parameter lasted: microseconds per frame of the last cycle, or of this one if that is unknown.
+  /// - Parameter lasted: the microseconds per frame of the last cycle, or of this cycle if that is unknown.
   private mutating func follow(
     _ pair: Pair, lasted: Double, own: Double, frames: UInt32, nominal: Double
   ) {
     let cycleMicros = Double(frames) * crystal
     let wanted: Double
-    // The share of the difference that this cycle corrects. JACK's own steps are a few microseconds, and are
-    // taken whole.
+    // The share of the difference that this cycle corrects. JACK corrects by a few microseconds itself; such
+    // a small difference is corrected at once.
     var share = 1.0
     switch source {
     case .jack:
@@ -264,12 +268,12 @@ struct CycleTimes: BitwiseCopyable {
   }
 }
 
-/// The result of `jack_get_cycle_times`, and whether that result can be right.
+/// The two times that `jack_get_cycle_times` returns, and whether they can be right.
 private struct Pair: BitwiseCopyable {
   let current: Double
   let frameMicros: Double
   let isSane: Bool
-  /// Whether `next` lies before `current`: jack2 leaves such a pair after an xrun of the driver.
+  /// Whether `next` lies before `current`: jack2 returns such times after an xrun of the driver.
   let isReversed: Bool
 
   init(_ times: RawTimes, frames: UInt32, nominal: Double) {

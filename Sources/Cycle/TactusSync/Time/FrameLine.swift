@@ -11,13 +11,14 @@ public struct FrameLine: Sendable, BitwiseCopyable {
 
   public func frame(at time: Double) -> Double { (time - start) / frameMicros }
 
-  /// Returns the line of the same frames with all times `micros` later, for instance as heard through a port.
+  /// Returns a line of the same frames on which all times are `micros` later, for instance the times as heard
+  /// through a port.
   public func delayed(by micros: Double) -> FrameLine {
     FrameLine(start: start + micros, frameMicros: frameMicros)
   }
 
-  /// Returns the line of the same frames with times on Link's clock. Keeps the fractions that `ClockMap.link`
-  /// would round.
+  /// Returns the line of the same frames with times on Link's clock. `ClockMap.link` would round the times;
+  /// this function keeps their fractions.
   func onLinkClock(by map: ClockMap) -> FrameLine {
     let rate = 1 + map.skew
     return FrameLine(

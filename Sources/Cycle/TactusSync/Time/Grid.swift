@@ -13,7 +13,7 @@ struct Grid: Hashable, BitwiseCopyable {
   /// The time at which the tempo changes; infinity: never.
   private(set) var turnTime = Double.infinity
   private var turnBeat = Double.infinity
-  /// Microseconds per beat after the turn.
+  /// The microseconds per beat after the turn.
   private var turnedMicros = 0.0
 
   init(origin: Double, beatMicros: Double) {
@@ -21,8 +21,8 @@ struct Grid: Hashable, BitwiseCopyable {
     self.beatMicros = beatMicros
   }
 
-  // The comparisons use `>` and not `>=`: without a turn, `turnTime` is infinity, and an infinite time or
-  // beat must not count as after the turn.
+  // The comparisons use `>` and not `>=`: without a turn `turnTime` is infinity, and an infinite time or beat
+  // must not count as after the turn.
   func beat(at time: Double) -> Double {
     time > turnTime ? turnBeat + (time - turnTime) / turnedMicros : (time - origin) / beatMicros
   }
@@ -33,7 +33,7 @@ struct Grid: Hashable, BitwiseCopyable {
 
   func beatMicros(at time: Double) -> Double { time >= turnTime ? turnedMicros : beatMicros }
 
-  /// Microseconds per beat just before `beat`.
+  /// The microseconds per beat just before `beat`.
   func beatMicros(upTo beat: Double) -> Double { beat > turnBeat ? turnedMicros : beatMicros }
 
   /// Changes the tempo at `beat`.
@@ -52,8 +52,8 @@ struct Grid: Hashable, BitwiseCopyable {
 }
 
 extension Grid {
-  /// The time origin of a client's timeline is the session's beat 0 (facts: link 7.5). A tempo outside Link's
-  /// range is clamped to that range.
+  /// Makes the grid of a client's timeline, whose time origin is the session's beat 0 (facts: link 7.5). A
+  /// tempo outside Link's range is clamped to that range.
   init(_ timeline: Timeline) {
     self.init(
       origin: Double(timeline.timeOrigin.count), beatMicros: Double(timeline.tempo.clamped.microsPerBeat))
@@ -66,17 +66,20 @@ struct Window: BitwiseCopyable {
   let line: FrameLine
   let grid: Grid
   let frames: Int
-  /// The microseconds by which the session's time moved since the last cycle. Events may be late by as much.
+  /// The microseconds by which the session's time moved since the last cycle. Outputs accept events that are
+  /// late by as much.
   let correction: Double
-  /// Whether the session's beat is not the expected beat, so that the outputs begin a new count of
-  /// boundaries.
+  /// Whether the session's beat is not the expected beat, so that the outputs begin a new count of their
+  /// boundaries (the places of clicks, clocks and pulses).
   let isJump: Bool
-  /// Whether time is discontinuous at this cycle (`CycleContext.isCut`): earlier times are not on this line.
+  /// Whether time is discontinuous at this cycle (`CycleContext.isCut`), so that times of earlier cycles are
+  /// not on this line.
   var isCut = false
-  /// The written beats of this output's notes. `grid` has the session's beats, at which notes are played.
+  /// The beats at which this output's notes are written. `grid` has the session's beats, at which the notes
+  /// are played.
   var beats = SwungBeats()
 
-  /// Returns the window of this cycle for another port, at which frames are heard by `line`.
+  /// Returns this cycle's window for another port, at which frames are heard at the times of `line`.
   @inline(__always)
   func moved(to line: FrameLine) -> Window {
     Window(
@@ -103,7 +106,7 @@ struct Window: BitwiseCopyable {
   /// The written beat that is heard at `time`.
   func beat(at time: Double) -> Double { beats.written(grid.beat(at: time)) }
 
-  /// Microseconds per written beat just before `beat`.
+  /// The microseconds per written beat just before `beat`.
   func beatMicros(upTo beat: Double) -> Double {
     grid.beatMicros(upTo: beats.played(beat)) * beats.slope(upTo: beat)
   }
@@ -114,7 +117,7 @@ struct Window: BitwiseCopyable {
 
   var endBeat: Double { beat(at: line.time(atFrame: Double(frames) - 0.5)) }
 
-  /// The position of a written beat in frames, with a fraction; may lie outside of the buffer.
+  /// The position of a written beat in frames, with a fraction. It may lie outside of the buffer.
   func frame(of beat: Double) -> Double { line.frame(at: time(of: beat)) }
 
   /// The frame nearest to `position` that is not before the buffer.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkBeatMath
 
-/// Watches how the session's grid moves from cycle to cycle. It moves a little when the session's clock is
-/// corrected, and far when we join another session or have lost seconds.
+/// Watches how the session's grid moves from cycle to cycle. The grid moves a little when the session's clock
+/// is corrected, and far when we join another session or have lost seconds.
 struct GridWatch: BitwiseCopyable {
   /// The largest correction of the session's clock, in microseconds. A larger move at an unchanged tempo
   /// means another grid.
   static let largestCorrection = 20_000.0
 
-  /// Whether the session's beat is not the expected beat, so that the outputs begin a new count of
-  /// boundaries.
+  /// Whether the session's beat is not the expected beat, so that the outputs begin a new count of their
+  /// boundaries (the places of clicks, clocks and pulses).
   private(set) var isJump = false
   /// The number of beats by which a jump moved the session's beat.
   private(set) var movedBeats = 0.0

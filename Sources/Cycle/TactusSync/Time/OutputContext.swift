@@ -3,9 +3,10 @@ import LinkBeatMath
 import TactusChoices
 
 /// The part of a cycle's context that our outputs, the user's own outputs and later callbacks use. An
-/// `OutputContext` is much smaller than a `CycleContext`, which does not outlive `run`.
+/// `OutputContext` outlives `run`; it is much smaller than a `CycleContext`, which does not.
 ///
-/// More than 20 properties: outputs share this one context instead of large parts of `CycleContext`.
+/// The struct has more than 20 properties: outputs share this one context instead of large parts of
+/// `CycleContext`.
 struct OutputContext: BitwiseCopyable {
   let sampleRate: UInt32
   let transportFrame: UInt32
@@ -14,27 +15,27 @@ struct OutputContext: BitwiseCopyable {
   let frameMicros: Double
   /// The number of frames since the last cycle.
   let passed: Int64
-  /// The number of the present stretch. A stretch is a row of cycles in which time passes and nothing else
-  /// changes that outputs depend on.
+  /// The number of the present stretch. A stretch is a row of cycles in which time passes, and nothing else
+  /// that outputs depend on changes.
   let stretch: UInt64
   let meter: Meter
   let showsFineTicks: Bool
   let tempo: Double
-  /// The tempo after the grid's turn; without a turn, the same as `tempo`.
+  /// The tempo after the grid's turn (a planned change of tempo); without a turn, the same as `tempo`.
   let nextTempo: Double
   let song: Song
-  /// The bars of the song. `standingBars` are the bars of the session while nothing plays.
+  /// The bars of the song. `standingBars` are the session's bars that hold while no song plays.
   let bars, standingBars: Bars
-  /// The number of equal parts of a beat, such that all notes of `bars` and of `standingBars` begin on a
-  /// part.
+  /// The number of equal parts into which a beat is divided, so that all notes of `bars` and of
+  /// `standingBars` begin on a part.
   let parts: Int64
   let bank: SoundBank
   /// The times at which the cycle's frames are heard through the physical outputs. `sent` has the times at
-  /// which messages at the port `control` were sent.
+  /// which the messages were sent that arrive at the port `control`.
   let heard, sent: FrameLine
   let settingsNumber, clockConnections: UInt32
   let latencies: PerPort<UInt32>
-  /// The window of a port without latency and offset: its times are those at which frames pass through JACK.
+  /// The window of a port without latency and offset. Its times are those at which frames pass through JACK.
   let window: Window
   /// The beat at the end of `window`.
   let endBeat: Double
@@ -94,9 +95,9 @@ extension OutputContext {
       && song.isWhereItWas(self.song) && bars.isSame(as: self.bars)
   }
 
-  /// Returns the window of a port that is heard `micros` later than frames pass through JACK. In an export,
-  /// the song's frames decide the times, whatever the port. Timecode follows the transport, so the user's
-  /// bend does not move timecode.
+  /// Returns the window of a port that is heard `micros` microseconds later than frames pass through JACK. In
+  /// an export, the song's frames decide the times, whatever the port. Timecode follows the transport, so the
+  /// user's bend does not move timecode.
   @inline(__always)
   func window(delayedBy micros: Double, isBent: Bool = true) -> Window {
     window.moved(to: isFreewheeling ? heard : window.line.delayed(by: isBent ? micros + ahead : micros))

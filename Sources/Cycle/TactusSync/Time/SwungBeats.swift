@@ -2,15 +2,16 @@
 import LinkBeatMath
 import TactusChoices
 
-// A written beat is a note's place in the score: the second eighth of beat 3 is written at 3.5. A played beat
-// is the session's beat at which the note is heard: with a swing of 60 %, 3.6. Between the notes of a pair,
-// written beats are spread evenly over played beats. Both agree where a pair begins and ends.
+// A written beat is a note's place in the score. A played beat is the session's beat at which the note is
+// heard. For example, the eighth between the beats 3 and 4 is written at 3.5; with a swing of 60 % it is
+// played at 3.6. Between the notes of a pair, written beats are spread evenly over played beats. Written and
+// played beats agree where a pair begins and ends.
 
 extension Swing {
   /// The length of a pair of notes in beats.
   fileprivate var pair: Double { 2 / Double(perBeat) }
 
-  /// The played beats of a written beat, in the pair's first and second half.
+  /// The number of played beats for each written beat, in the pair's first half and in its second half.
   fileprivate var slopes: (first: Double, second: Double) {
     let share = Double(share) / 1000
     return (2 * share, 2 - 2 * share)
@@ -29,7 +30,7 @@ extension Swing {
     return begin + (inPair < turn ? inPair / slopes.first : half + (inPair - turn) / slopes.second)
   }
 
-  /// The played beats of a written beat, just before the written beat `written`.
+  /// The number of played beats for each written beat, just before the written beat `written`.
   fileprivate func slope(upTo written: Double) -> Double {
     let half = pair / 2
     let halves = 0 &- Int64(flooring: 0 - written / half)
@@ -38,8 +39,8 @@ extension Swing {
 
   private func start(of beat: Double) -> Double { Double(Int64(flooring: beat / pair)) * pair }
 
-  /// Returns this swing, or no swing if a bar of this meter is not a whole number of pairs: swing would move
-  /// every second downbeat.
+  /// Returns this swing, or no swing if a bar of this meter is not a whole number of pairs: in such bars,
+  /// swing would move every second downbeat.
   func fitting(_ meter: Meter) -> Swing {
     guard !isStraight, meter.bar % (2 * ThirtySeconds.perBeat / Int64(perBeat)) == 0 else { return Swing() }
     return self
@@ -50,15 +51,15 @@ extension Swing {
 struct SwungBeats: BitwiseCopyable {
   private var swing = Swing()
   private var next = Swing()
-  /// The beat at which `next` takes the place of `swing`, where a pair begins.
+  /// The beat, at the beginning of a pair, at which `next` replaces `swing`.
   private var change = -Double.infinity
   private var isNew = true
 
   /// Whether written and played beats are the same.
   var isStraight: Bool { swing.isStraight && next.isStraight }
 
-  /// Prepares for this buffer. A new swing begins with the next pair of notes, or at once if the session's
-  /// beat is not the expected beat.
+  /// Prepares for this buffer. A new swing begins with the next pair of notes. It begins at once if the
+  /// session's beat is not the expected beat.
   mutating func open(_ window: Window, _ swing: Swing, in bars: Bars) {
     let first = window.grid.beat(at: window.line.time(atFrame: -0.5))
     let wanted = swing.fitting(bars.meter)
@@ -81,8 +82,8 @@ struct SwungBeats: BitwiseCopyable {
     isStraight ? 1 : (written > change ? next : swing).slope(upTo: written)
   }
 
-  /// The first buffer of an output whose notes are straight. A swing that the user chooses later begins with
-  /// a pair.
+  /// Prepares for the first buffer of an output whose notes are straight. A swing that the user chooses later
+  /// begins with a pair of notes.
   mutating func openStraight() { isNew = false }
 
   private func swing(at beat: Double) -> Swing { beat >= change ? next : swing }

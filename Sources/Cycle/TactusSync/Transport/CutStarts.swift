@@ -2,27 +2,29 @@
 import LinkBeatMath
 import TactusChoices
 
-/// Starts that JACK let roll although we held them, long before JACK's usual timeout for slow clients,
-/// because another client has shortened that timeout (facts: jack 4). Until a client leaves, the next starts
-/// are requested as late as possible.
+/// The cut starts: those that JACK let roll although we held them, long before JACK's usual timeout for slow
+/// clients. The reason is another client that has shortened this timeout (facts: jack 4). Until a client
+/// leaves, the next starts are requested as late as possible.
 struct CutStarts: BitwiseCopyable {
-  /// The shortest timeout, in microseconds, that is no sign of a cut start: JACK's usual limits, and all
-  /// limits that we set, are longer.
+  /// The shortest timeout, in microseconds, that is normal. JACK's usual timeouts, and all timeouts that we
+  /// set, are longer. So a start that JACK lets roll sooner was cut.
   static let shortestLimit = 4e6
-  /// The least error of a cut start in microseconds. A start that misses its beat by less is left as it is.
+  /// The least error of a cut start in microseconds. A start that misses its beat by less counts as normal.
   private static let leastMiss = 10_000.0
 
   private(set) var count: UInt64 = 0
   /// The frame from which the last cut start should have rolled.
   private(set) var frame: UInt32 = 0
   private(set) var holdsBriefly = false
-  /// Whether JACK's timeout is shorter than a period, so that no client sees that a start begins.
+  /// Whether JACK's timeout is shorter than a period, so that JACK starts to roll before any client sees that
+  /// a start begins.
   private var startsSuddenly = false
   /// Whether JACK has ever asked us if we are ready, as it does when we join.
   var isAsked = false
   private var clients: Int32 = 0
 
-  /// Call this once a cycle. A client that leaves may be the client that has shortened the timeout.
+  /// Notes the number of clients, once a cycle. A client that leaves may be the one that has shortened the
+  /// timeout.
   mutating func see(clients: Int32) {
     if clients < self.clients { (holdsBriefly, startsSuddenly) = (false, false) }
     self.clients = clients
@@ -39,7 +41,7 @@ struct CutStarts: BitwiseCopyable {
   }
 
   /// Judges a start for which JACK asked no client: the transport stood at `place` in the last cycle and
-  /// rolls in this one.
+  /// rolls in this cycle.
   mutating func judge(_ now: borrowing CycleContext, from place: SongPlace) {
     let step = now.settings.launchStep.value
     guard isAsked, step > 0 else { return }

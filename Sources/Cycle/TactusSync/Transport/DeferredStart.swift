@@ -3,18 +3,19 @@ import LinkBeatMath
 import TactusChoices
 
 /// A start that leaves JACK's transport stopped as long as possible. Programs that play as soon as they read
-/// "starting" then play near the beat. JACK is asked late, and `Launch` holds the rest as always.
+/// "starting" then play near the beat. JACK is asked late, and `Launch` holds the start for the remaining
+/// time, as always.
 struct DeferredStart: Sendable {
   private let launch: LaunchSettings
-  /// The grid that the user wants. `step` is the grid that the start uses: beats, if the next bar is too far
-  /// away.
+  /// The user's grid in beats: a bar, for instance. `step` is the grid that the start uses: single beats, if
+  /// the next bar is too far away.
   private let wanted: Double
   private var step: Double
   /// The session's beat on which the transport is to start.
   private(set) var beat: Double
 
-  /// nil: with these choices a start does not wait with a stopped transport, and JACK is asked for it at
-  /// once.
+  /// nil: with these choices a start does not wait while the transport is stopped; JACK is asked for the
+  /// start at once.
   init?(_ now: Report, _ choices: Settings) {
     guard let step = Self.step(choices, now), now.moment.cycleMicros > 0 else { return nil }
     launch = choices.launch
@@ -34,15 +35,15 @@ struct DeferredStart: Sendable {
     return choices.launchStep.value
   }
 
-  /// Returns whether a start with these choices can wait with a stopped transport: it has a grid, and no
-  /// count-in and no leader.
+  /// Returns whether a start with these choices can wait while the transport is stopped: it needs a grid, and
+  /// there must be no count-in and no leader.
   static func isPossible(_ choices: Settings) -> Bool {
     let launch = choices.launch
     return choices.lead == .link && launch.countIn == 0 && launch.othersCountIn == 0
       && choices.launchStep > .zero
   }
 
-  /// Returns whether these choices still lead to this start.
+  /// Returns whether a start with these choices would still be this one.
   func isWanted(by choices: Settings, _ now: Report) -> Bool {
     Self.step(choices, now) == wanted && choices.launch.alignment == launch.alignment
   }
@@ -50,9 +51,9 @@ struct DeferredStart: Sendable {
   /// The microseconds that `Launch` needs from the request of the start to its beat.
   private func lead(_ now: Report) -> Double {
     let cycle = now.moment.cycleMicros
-    // JACK cuts holds short, so only the cycles that JACK itself needs count.
+    // If JACK cuts holds short, only the cycles that JACK itself needs count.
     if now.launch.holdsBriefly {
-      // If JACK asks no client, it rolls in the cycle after the request.
+      // If JACK asks no client, the transport rolls in the cycle after the request.
       return
         (now.launch.startsSuddenly ? cycle / 2 : TransportLimits.askingMicros + Reposition.cycles * cycle)
         + now.outputsAhead
@@ -80,8 +81,8 @@ struct DeferredStart: Sendable {
     max(earliest(now), now.sessionBeat + (lead(now) + now.moment.cycleMicros) / now.moment.beatMicros)
   }
 
-  /// Returns whether the start's beat is still right. The transport may have been located, the session may
-  /// have jumped, a peer may have set another time, or this check may come too late.
+  /// Returns whether the start's beat is still right. It is wrong if the transport was located, if the
+  /// session has jumped, if a peer has set another time, or if this check comes too late.
   func isMet(_ now: Report, at time: Micros) -> Bool {
     let bars = (beat - now.song.beat) / step
     let isOnGrid = abs(bars - bars.rounded()) * step < 0.001

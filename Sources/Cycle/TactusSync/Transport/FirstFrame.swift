@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The frame from which a standing transport will roll: where it stands, or one cycle farther on.
+/// Finds the frame from which a standing transport will roll: the frame where it stands, or one cycle farther
+/// on.
 ///
 /// jack2 rolls from the frame at which the transport stands. PipeWire shows a stopped transport at the last
 /// cycle that it played and rolls from the next cycle, but after a locate it rolls from the shown frame
@@ -13,28 +14,29 @@ struct FirstFrame: BitwiseCopyable {
     case locate
   }
 
-  /// The number of a client's first cycles in which JACK asks it once or twice, as if after a locate.
+  /// The number of cycles after joining in which JACK may ask a client once or twice although there was no
+  /// locate.
   private static let joiningCycles = 8
-  /// The number of a client's first cycles in which PipeWire ignores its requests.
+  /// The number of cycles after joining in which PipeWire ignores a client's requests.
   private static let settlingCycles = 64
 
   private(set) var arrival = Arrival.unknown
-  /// Whether the transport rolls from one cycle farther on after a stop. `skipsBehindLocate`: whether it does
-  /// so after a locate.
+  /// Whether after a stop the transport rolls from one cycle farther on than it stands. `skipsBehindLocate`:
+  /// whether it does so after a locate.
   private var skipsBehindStop = false
   private var skipsBehindLocate = false
-  /// Whether a start after a stop has shown `skipsBehindStop`. The stop alone is weaker evidence.
+  /// Whether `skipsBehindStop` was learned from a start. A stop alone is weaker evidence.
   private var hasStartedBehindStop = false
   private var state = Transport.State.stopped
   private var frame: UInt32 = 0
   private var frames: UInt32 = 0
   private var cycles = 0
-  /// The number of frames for which the transport has rolled without moving.
+  /// The number of frames for which the transport has said that it rolls without moving.
   private(set) var still: UInt32 = 0
   private var isAskedWhileStopped = false
   private var hasSaidYes = false
 
-  /// Notes JACK's question whether the transport may roll. If JACK asks while the transport is stopped, or
+  /// Notes that JACK asks whether the transport may roll. If JACK asks while the transport is stopped, or
   /// asks again after a yes, there was a locate.
   mutating func asked(_ transport: Transport) {
     switch transport.state {
@@ -58,14 +60,15 @@ struct FirstFrame: BitwiseCopyable {
     return skips ? frames : 0
   }
 
-  /// Whether the server has not shown yet from which frame the transport will roll. A locate settles this
-  /// question.
+  /// Whether the server has not shown yet from which frame the transport will roll. After a locate this is
+  /// known.
   var isUnknown: Bool {
     guard case .stopped = state, case .unknown = arrival else { return false }
     return cycles > Self.settlingCycles
   }
 
-  /// Follows one cycle, after JACK's questions in that cycle. `isSound`: no cycle was lost before it.
+  /// Follows one cycle. Call this after JACK's questions in that cycle. `isSound`: no cycle was lost before
+  /// it.
   mutating func follow(_ transport: Transport, frames: UInt32, isSound: Bool) {
     let moved = transport.frame &- frame
     let isOneCycle = isSound && frames == self.frames && cycles > 0
@@ -99,7 +102,8 @@ struct FirstFrame: BitwiseCopyable {
     state = transport.state
   }
 
-  /// PipeWire's transport may say that it rolls while it stands (facts: jack 3).
+  /// Counts the frames for which the transport stands although it says that it rolls: PipeWire's may do so
+  /// (facts: jack 3).
   private mutating func stay(_ moved: UInt32, _ frames: UInt32) {
     still = moved == 0 ? min(still, 1 << 24) + frames : 0
   }
@@ -118,7 +122,8 @@ struct FirstFrame: BitwiseCopyable {
     return isElsewhere(transport, frames) ? .locate : arrival
   }
 
-  /// PipeWire shows a standing transport one cycle farther on to a client that is late.
+  /// Whether a standing transport has moved. PipeWire shows it one cycle farther on to a client that is late,
+  /// which is no move.
   private func isElsewhere(_ transport: Transport, _ frames: UInt32) -> Bool {
     transport.frame != frame && transport.frame != frame &+ frames
   }

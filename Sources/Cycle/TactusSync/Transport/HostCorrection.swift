@@ -2,15 +2,16 @@
 import LinkBeatMath
 import TactusChoices
 
-/// Judges when a host that lags is to be corrected by a locate. [control]
+/// Decides when to correct a lagging host (such as a DAW) by a locate. [control]
 struct HostCorrection: Sendable {
-  /// The time for which a lag must last before it is corrected: a lost cycle is often followed by more.
+  /// The time for which a lag must last before it is corrected: after one lost cycle, often more are lost.
   static let doubt = Micros(500_000)
   /// The least time between two corrections, each of which is heard as a short silence.
   static let pause = Micros(4_000_000)
-  /// The time for which corrections rest if they seem to be in vain.
+  /// The time for which no corrections are made if the last ones seem to be in vain.
   static let surrender = Micros(60_000_000)
-  /// The greatest lag of a host in microseconds: the longest bar, 64 whole notes at 20 quarters a minute.
+  /// The greatest lag of a host in microseconds: the longest bar, which is 64 whole notes at 20 quarters a
+  /// minute.
   static let mostLag = 768e6
 
   /// The number of corrections that were requested until now.

@@ -4,11 +4,11 @@ import TactusChoices
 
 /// Decides when the transport starts to roll: on the session's grid, for any client that pressed Play.
 ///
-/// JACK asks slow-sync clients in every Starting cycle whether they are ready; a yes in cycle m makes cycle
-/// m+1 the first that rolls. So the start is held until the cycle whose successor is heard nearest to the
-/// wanted beat. Only Stopped -> Starting is held. A rolling transport passes through Starting on every locate
-/// and loop; these are not held (facts: jack 3, 4), except a locate that was requested before the start
-/// rolled and comes after it.
+/// JACK asks slow-sync clients in every Starting cycle whether they are ready; a yes in cycle m lets cycle
+/// m+1 roll. So the start is held until the cycle whose successor is heard nearest to the wanted beat. Only a
+/// start from Stopped is held. A rolling transport passes through Starting on every locate and loop, which
+/// are not held (facts: jack 3, 4), except a locate that was requested before the start rolled and comes
+/// after it.
 ///
 /// The wait is bounded. Each cycle computes the start's beat again (`Start`), because tempo, quantum or
 /// session may change. In the table, "asked" says that JACK called the sync callback, which returns "answer":
@@ -46,13 +46,13 @@ import TactusChoices
 struct Launch: BitwiseCopyable {
   enum Stage: BitwiseCopyable {
     case idle
-    /// The transport stood, and JACK has not called the sync callback since: the next call is about a start.
+    /// The transport stood. JACK has not called the sync callback since; its next call is about a start.
     /// `isStarting`: JACK shows Starting before that call, as PipeWire may to a late client (facts: jack 3).
     case standing(isStarting: Bool)
     case held(Start)
-    /// We have answered yes. Other clients may still hold the start.
+    /// We have let the transport roll. Other clients may still hold the start.
     case released(Start)
-    /// Other clients were late too often. We do not hold; JACK alone decides when the transport rolls.
+    /// Other clients were late too often. We hold no more; JACK alone decides when the transport rolls.
     case givenUp(Start)
     /// The start was to move to a later beat, but the transport rolled before the control thread located it.
     case overtaken(Start)
@@ -79,19 +79,19 @@ struct Launch: BitwiseCopyable {
   private static let belonging = 3.5
 
   private(set) var stage = Stage.idle
-  /// No start is under way. Most cycles read only this, and touch no start.
+  /// Whether no start is under way. Most cycles read only this value and no part of a start.
   private(set) var isIdle = true
   private(set) var isHolding = false
   private(set) var action = LocateAction()
   private(set) var others = ReadinessEstimate()
   private(set) var cuts = CutStarts()
 
-  /// Launches that were moved to a later boundary because another client was not ready.
+  /// The number of launches that were moved to a later beat or bar because another client was not ready.
   private(set) var moved: UInt64 = 0
-  /// Microseconds from the intended time to the time when the start position is heard; late is positive.
+  /// The microseconds by which the start position is heard after the intended time; negative: before it.
   private(set) var error = 0.0
 
-  /// The start that is held, or was released and does not roll yet.
+  /// The start that is held, or was released while the transport does not roll yet.
   var start: Start? {
     switch stage {
     case .held(let start), .released(let start), .overtaken(let start): start
@@ -99,7 +99,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  /// The place in the song at `frame`; nil: this start neither stands at `frame` nor is located there.
+  /// The place in the song at `frame`; nil: this launch neither stands at `frame` nor is located there.
   func place(at frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace? {
     switch stage {
     case .idle, .standing, .givenUp, .begun: return nil
@@ -128,8 +128,8 @@ struct Launch: BitwiseCopyable {
     if isIdle { rest(now, from: place) } else { enter(seen(now)) }
   }
 
-  /// Ends the launch: a server that freewheels waits for no client, so a locate shows nothing about slow
-  /// clients.
+  /// Ends the launch, because the server freewheels: it waits for no client, so a locate shows nothing about
+  /// slow clients.
   mutating func letGo(_ state: Transport.State) {
     switch (state, stage) {
     case (.stopped, _): enter(.standing(isStarting: false))
@@ -174,16 +174,17 @@ struct Launch: BitwiseCopyable {
     cuts.report(into: &report)
   }
 
-  /// The microseconds that a start leaves the other slow clients to get ready.
+  /// The microseconds that a start must leave to the other slow clients, so that they can get ready.
   private func othersTake(_ now: borrowing CycleContext) -> Double {
     if cuts.holdsBriefly { return 0 }
     return isTight(now) ? others.tightMicros : others.micros
   }
 
-  /// Whether a start leaves the other clients no more time than the estimate.
+  /// Whether a start leaves the other clients no more time than the estimate says that they need.
   private func isTight(_ now: borrowing CycleContext) -> Bool { now.asksLate ? true : now.launchesExactly }
 
-  /// The start for which JACK called the sync callback; nil: it called for a locate or loop while rolling.
+  /// The start about which JACK called the sync callback; nil: JACK called it for a locate or loop of a
+  /// rolling transport.
   private func asked(_ now: borrowing CycleContext, _ question: Question, _ othersTake: Double) -> Start? {
     switch stage {
     case .held(var start), .released(var start), .overtaken(var start):
@@ -277,7 +278,7 @@ extension Launch {
     switch stage {
     case .givenUp(let start): error = start.nearest(now).error(now)
     case .held(let start), .overtaken(let start):
-      // The transport rolled without our yes, so the error is the distance from the nearest boundary.
+      // The transport rolled without our yes, so the error is the distance from the nearest beat or bar line.
       guard !start.isTakenBack(now) else { return }
       cuts.judge(now, start)
       learn(now, start.nearest(now))

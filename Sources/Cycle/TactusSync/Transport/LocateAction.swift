@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A locate that the audio thread wants. The audio thread must not call JACK for it, because PipeWire takes a
-/// lock. The control thread reads the action in the report and asks JACK once for each number.
+/// A locate that the audio thread wants. The audio thread must not ask JACK for it, because PipeWire takes a
+/// lock. So the control thread reads the action in the report and asks JACK once for each number.
 public struct LocateAction: Sendable, BitwiseCopyable {
-  /// The state that the transport must still be in. Otherwise the action is void, because another client was
-  /// faster.
+  /// The state that the transport must still be in. If it is in another state, another client was faster, and
+  /// the action is void.
   public enum Condition: UInt8, Sendable, BitwiseCopyable {
     case none
     case starting
@@ -12,14 +12,16 @@ public struct LocateAction: Sendable, BitwiseCopyable {
   }
 
   public var condition = Condition.none
-  /// The place; JACK shows its beat to all clients until the timebase master has written one.
+  /// The target of the locate. JACK shows the target's beat to all clients until the timebase master has
+  /// written a position.
   public var place = SongPlace()
   /// The frame at which the transport must still stand.
   public var from: UInt32 = 0
-  /// A late start may already have rolled this many frames past `from`; 0: it must still be waiting.
+  /// The number of frames that a late start may already have rolled past `from`; 0: the transport must still
+  /// be waiting.
   public var reach: UInt32 = 0
-  /// The heard time of the cycle in which the audio thread wanted the locate. Another time means another
-  /// action.
+  /// The time at which the cycle is heard in which the audio thread wanted the locate. Another time means
+  /// another action.
   var moment = -1e18
   public var number: UInt32 = 0
 
@@ -42,7 +44,8 @@ public struct LocateAction: Sendable, BitwiseCopyable {
     }
   }
 
-  /// Replaces the action by `wanted`, with the next number if it is a new one; nil: no locate is wanted.
+  /// Replaces the action by `wanted`. The number grows only if `wanted` is another action. nil: no locate is
+  /// wanted.
   mutating func follow(_ wanted: LocateAction?) {
     guard var wanted else {
       condition = .none

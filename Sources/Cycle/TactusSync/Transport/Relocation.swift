@@ -2,16 +2,17 @@
 import LinkBeatMath
 import TactusChoices
 
-/// A locate that keeps time: a place in the song, and the cycle in which a rolling transport shall be there.
+/// A locate at a planned time: a place in the song, and the cycle in which a rolling transport shall be
+/// there.
 ///
-/// The control thread plans it from the last cycle's `Report` and asks JACK shortly before. JACK stops all
-/// clients for a cycle or more (facts: jack 3). As a slow-sync client we hold exactly this one relocation
-/// until its cycle comes, and never another locate or loop.
+/// The control thread plans the relocation from the last cycle's `Report` and asks JACK for it shortly
+/// before. JACK stops all clients for a cycle or more (facts: jack 3). As a slow-sync client we hold exactly
+/// this one relocation until its cycle comes, and never another locate or loop.
 public struct Relocation: Sendable, BitwiseCopyable {
-  /// The place of the first frame that rolls.
+  /// The place in the song of the first frame that rolls.
   public var place: SongPlace
-  /// The intended place. It lies less than a cycle after `place`. If this relocation replaces another, it may
-  /// also lie before `place`.
+  /// The intended place in the song. It lies less than a cycle after `place`. If this relocation replaces
+  /// another one, the intended place may also lie before `place`.
   private var meant: SongPlace
   /// The time on Link's clock at which the first rolling frame is heard. It is the start of a cycle.
   public var heardAt: Double
@@ -21,19 +22,20 @@ public struct Relocation: Sendable, BitwiseCopyable {
   public var origin: Double
   /// The time at which to ask JACK for the relocation, on Link's clock.
   public var askAt: Double
-  /// The frame at which the transport stands meanwhile, if this relocation replaces one that came too late.
+  /// The frame at which the transport stands until this relocation, if it replaces a relocation that came too
+  /// late.
   var insteadOf: UInt32?
-  /// Microseconds that the other clients were given to get ready.
+  /// The microseconds that the other clients got to be ready.
   private let othersTake: Double
 
-  /// The microseconds before and after `heardAt` in which the transport's frame may be this relocation's:
-  /// JACK waits ten seconds for the slowest client.
+  /// The microseconds before and after `heardAt` in which a transport at this relocation's frame may be there
+  /// because of it: JACK waits ten seconds for the slowest client.
   private static let memory: Double = 12e6
 
   enum Hold { case no, untilItsCycle, untilAnother }
 
-  /// Returns whether the transport has to wait: for the relocation's cycle, or, if JACK got there only after
-  /// it, until the control thread has planned another one.
+  /// Returns whether the transport has to wait, and for what: for the relocation's cycle, or, if that cycle
+  /// is over, until the control thread has planned another relocation.
   func hold(_ now: borrowing CycleContext) -> Hold {
     let frame = now.transport.frame, cycle = now.cycleMicros
     guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
@@ -44,38 +46,39 @@ public struct Relocation: Sendable, BitwiseCopyable {
     return .no
   }
 
-  /// The longest silence, in microseconds, in which we wait for a replacement. After that the transport
+  /// The longest silence, in microseconds, in which we wait for another relocation. After that the transport
   /// rolls, although late.
   private static func longestPause(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
 
-  /// Returns whether this relocation brings a drifted host back to this song.
+  /// Returns whether this relocation brings a host that has drifted back to the present song.
   func isCorrection(ofSongFrom origin: Int64, _ now: borrowing CycleContext) -> Bool {
     guard place(at: now.heard.start) != nil, now.transport.frame == place.frame else { return false }
     return ThirtySeconds.nearest(to: self.origin, grain: 1) == origin
   }
 
-  /// The place, if `time` is near `heardAt`.
+  /// The relocation's place in the song; nil: `time` is not near `heardAt`.
   func place(at time: Double) -> SongPlace? { abs(time - heardAt) < Self.memory ? place : nil }
 }
 
 extension Relocation {
-  /// If the session moves by fewer microseconds than this, a planned locate is not planned again. Each new
+  /// The greatest move of the session, in microseconds, after which a planned locate is kept. Each new
   /// measurement causes such small moves, and another locate would interrupt the sound for them.
   private static let unheard = 1_000.0
 
-  /// The earliest heard time for which a relocation can be planned.
+  /// The earliest time, as heard, for which a relocation can be planned now.
   static func soonest(_ now: Report) -> Double {
     now.moment.heard.start + TransportLimits.askingMicros
       + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.launch.othersTake)
   }
 
-  /// Microseconds after `askAt` within which JACK may still be asked in time.
+  /// The microseconds after `askAt` within which a request to JACK is still in time.
   static func leeway(_ now: Report) -> Double { TransportLimits.askingMicros + now.moment.cycleMicros }
 
-  /// Plans a replacement if this relocation came too late and is held, if other clients made it roll late, or
-  /// if the session's beat at its time has changed. The replacement is farther on in the song, which keeps
-  /// its place on the session's grid of `step` beats. `hasStood`: JACK has stood at the place. nil: none is
-  /// needed, or the others would exceed `limit`.
+  /// Plans another relocation that replaces this one, for one of three reasons: this one came too late and is
+  /// held; other clients made it roll late; or the session's beat at its time has changed. The new place is
+  /// farther on in the song, which keeps its place on the session's grid of `step` beats. `hasStood`: JACK
+  /// has stood at this relocation's place. nil: no replacement is needed, or the other clients would need
+  /// longer than `limit` microseconds.
   func next(_ now: Report, hasStood: Bool, step: Double, limit: Double) -> Relocation? {
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
@@ -86,7 +89,7 @@ extension Relocation {
     let isElsewhere = stands(now) && abs(moved) * moment.beatMicros > Self.unheard
     guard isHeld || isElsewhere || slowFrames != nil else { return nil }
     var now = now
-    // The other clients need at least this, whatever was known of them.
+    // The other clients need at least the time that they have just taken, whatever the estimate was.
     if let slowFrames {
       let took = othersTake + slowFrames * moment.heard.frameMicros
       now.launch.othersTake = max(now.launch.othersTake, took + moment.cycleMicros)
@@ -96,7 +99,8 @@ extension Relocation {
     let origin = origin + (moved / grid).rounded() * grid
     let soonest = Self.soonest(now)
     let on = (now.sessionBeat(at: soonest) - origin - meant.beat) * moment.beatMicros
-    // The first frame after that time, counted from the intended place.
+    // The distance in frames from the intended place to the first frame that can be heard at `soonest` or
+    // later.
     let frames = (on / moment.heard.frameMicros).rounded(.up)
     let frame = Int64(meant.frame) &+ Int64(rounding: frames)
     guard frame >= 0 else { return nil }
@@ -108,29 +112,31 @@ extension Relocation {
     return next
   }
 
-  /// Returns whether there is just enough time left to plan another relocation instead.
+  /// Returns whether there is only just enough time left to replace this relocation by another.
   func isImminent(_ now: Report) -> Bool {
     let left = heardAt - now.moment.heard.start
     return left > now.moment.cycleMicros && left < 2 * Self.leeway(now) + now.moment.cycleMicros
   }
 
-  /// Whether the transport rolls from the place, or cannot do so any more.
+  /// Whether the transport rolls from the relocation's place, or cannot do so any more.
   func isOver(_ now: Report) -> Bool {
     let since = now.moment.heard.start - heardAt
     return !now.isMoving || framesBehind(now) != nil
       || now.song.isRolling && since > Self.longestPause(now.moment.cycleMicros)
   }
 
-  /// The frames by which the transport rolls late from the place; nil: it is late by a period at most.
+  /// The number of frames by which the transport rolls too late from the relocation's place; nil: it is late
+  /// by a period at most.
   func lateFrames(_ now: Report) -> Double? {
     framesBehind(now).flatMap { $0 > Double(now.moment.frames) ? $0 : nil }
   }
 
-  /// Whether the transport stands at the place while the clients get ready.
+  /// Whether the transport stands at the relocation's place while the clients get ready.
   func stands(_ now: Report) -> Bool { now.isBetweenPlaces && now.moment.frame == place.frame }
 
-  /// The frames by which the transport rolls late from the place; nil: the transport does not roll from that
-  /// place. If JACK handles a request late, the transport goes on rolling at its old place.
+  /// The number of frames by which the transport rolls late from the relocation's place; nil: the transport
+  /// does not roll from that place. If JACK handles a request late, the transport goes on rolling at its old
+  /// place.
   private func framesBehind(_ now: Report) -> Double? {
     let moment = now.moment, frames = Double(moment.frames)
     let planned = (moment.heard.start - heardAt) / moment.heard.frameMicros
@@ -162,7 +168,8 @@ extension Relocation {
       othersTake: now.launch.othersTake)
   }
 
-  /// Plans a relocation that removes a host's lag at the song's beat `bar`. nil: there is no such frame.
+  /// Plans a relocation that removes a host's lag at the song's beat `bar`; nil: no frame of the transport
+  /// corresponds to that beat.
   static func correction(_ now: Report, at bar: Double) -> Relocation? {
     let moment = now.moment
     let away = (bar - now.song.beat) * moment.beatMicros
@@ -185,8 +192,8 @@ struct BeatTarget: Sendable {
   var place: SongPlace
   var sessionBeat: Double
 
-  /// Chooses the session's next beat that has the phase of the wanted place, on a grid of `step` beats. With
-  /// a step of 0 the target is heard at once. It is then in phase, and at most a beat after the wanted place.
+  /// Chooses the session's next beat that has the phase of the wanted place, on a grid of `step` beats. If
+  /// `step` is 0, the target is heard at once; it is in phase, and at most a beat after the wanted place.
   init(_ now: Report, _ wanted: SongPlace, step: Double) {
     let moment = now.moment
     let soon = now.sessionBeat(at: Relocation.soonest(now))
@@ -196,7 +203,7 @@ struct BeatTarget: Sendable {
     if step > 0 {
       (place, sessionBeat) = (wanted, soon + wait)
     } else {
-      // The locate's target, later by the beats since the session's last beat with the target's phase.
+      // The target moves on by the number of beats since the session's last beat with the target's phase.
       let behind = wait > 0 ? 1 - wait : 0
       let rest = Int64(rounding: behind * moment.beatMicros * Double(moment.sampleRate) / 1e6)
       place = SongPlace(frame: UInt32(clamping: Int64(wanted.frame) &+ rest), beat: wanted.beat + behind)

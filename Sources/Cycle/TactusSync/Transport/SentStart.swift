@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkBeatMath
 
-/// Locates for a start: to the frame from which a cycle meets the beat exactly, or to a later beat.
+/// The locates of a waiting start: to the frame from which a cycle meets the beat exactly, or to a later
+/// beat.
 extension Start {
   mutating func send(
     to frame: UInt32, _ now: borrowing CycleContext, reach: UInt32 = 0, at moment: Double
@@ -10,9 +11,9 @@ extension Start {
     action = LocateAction(place, from: now.transport.frame, reach: reach, if: .starting, at: moment)
   }
 
-  /// The frame from which the last cycle before the target must roll, so that the place is heard on the beat.
-  /// `moment`: the time at which some cycle's start is heard. nil: that frame would be before the song's
-  /// start.
+  /// The frame from which the last cycle before the target beat must roll, so that the start's place is heard
+  /// on that beat. `moment`: the time at which the start of some cycle is heard. nil: the frame would be
+  /// before the song's start.
   func preRoll(_ now: borrowing CycleContext, from moment: Double) -> UInt32? {
     let micros = targetTime(now) - moment
     let whole = Double(Int64(flooring: micros / now.cycleMicros))
@@ -21,14 +22,14 @@ extension Start {
     return place.frame &- UInt32(truncatingIfNeeded: frames)
   }
 
-  /// Asks for a locate if no cycle can meet the beat to the frame from where the transport stands. [audio]
+  /// Plans a locate, if no cycle can meet the beat to the frame from where the transport stands. [audio]
   mutating func prepare(_ now: borrowing CycleContext, _ othersTake: Double) {
     guard step > .zero, now.frameMicros > 0 else { return }
     let left = targetTime(now) - now.rollsAt
     let lead = preparation(now, othersTake)
     guard left >= lead, now.rollsAt - (action?.moment ?? -1e18) >= TransportLimits.pause else { return }
-    // The time until the transport would have to roll from where it stands, in microseconds and in cycles.
-    // `miss`: the frames from that time to the nearest cycle's start.
+    // The time until the transport would have to roll from where it stands, in microseconds. `cycles` is this
+    // time in whole cycles. `miss` is the number of frames from this time to the nearest start of a cycle.
     let present = left - ahead(now)
     let cycles = Double(Int64(rounding: present / now.cycleMicros))
     let miss = abs(present - cycles * now.cycleMicros) / now.frameMicros
@@ -41,11 +42,11 @@ extension Start {
   /// Whether a released start can no longer meet its beat, because another client still holds it.
   func isLate(_ now: borrowing CycleContext) -> Bool {
     guard step > .zero else { return false }
-    // A yes makes the transport roll one cycle later, so the next cycle is the first that can still roll.
+    // A yes makes the transport roll one cycle later, so the next cycle is the earliest that can roll.
     return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
   }
 
-  /// Moves the start to the next boundary that leaves the other clients enough time. The locate makes JACK
+  /// Moves the start to the next beat or bar that leaves the other clients enough time. The locate makes JACK
   /// ask all clients again. If they get ready before the control thread has asked for the locate, the
   /// transport rolls for a few cycles until the locate takes it back.
   mutating func moveOn(_ now: borrowing CycleContext, _ othersTake: Double) {
@@ -64,7 +65,7 @@ extension Start {
     return now.rollsAt - action.moment < TransportLimits.answerMicros
   }
 
-  /// Whether the transport rolls too late for its beat, and a locate is about to take it back.
+  /// Whether the transport rolls too late for the start's beat, and a locate is about to take it back.
   func isTakenBack(_ now: borrowing CycleContext) -> Bool {
     guard let action, action.reach > 0 else { return false }
     let late = Double(now.transport.frame &- action.from) - Double(action.reach)

@@ -3,7 +3,7 @@ import LinkBeatMath
 public import TactusChoices
 
 extension Report {
-  /// The frame to which a stopped transport goes back; nil: the transport stays where it stands, or moves.
+  /// The frame to which a stopped transport goes back; nil: the transport stays where it stands, or it moves.
   public func frame(of place: StopPlace) -> UInt32? {
     guard !isMoving else { return nil }
     let frame: UInt32? =
@@ -15,7 +15,7 @@ extension Report {
     return frame == moment.frame ? nil : frame
   }
 
-  /// The first frame of the bar; nil: the timebase master shows no usable bars.
+  /// The first frame of the bar in which the transport stands; nil: the timebase master shows no usable bars.
   private var barFrame: UInt32? {
     if master.timebase == .foreign {
       let rate = Double(moment.sampleRate)
@@ -27,7 +27,8 @@ extension Report {
       )
     }
     guard tempo > 0 else { return nil }
-    // A stop on a bar line may come a cycle before the line, and an exact start waits just before its place.
+    // A stop on a bar line may come a cycle before the line, and an exact start waits just before its bar
+    // line.
     let near = ThirtySeconds.before(song.beat + 1.5 * moment.cycleMicros / moment.beatMicros)
     let (_, note, rest) = bars.place(of: near)
     let line = near - rest - note * bars.meter(at: near).note

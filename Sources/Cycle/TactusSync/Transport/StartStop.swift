@@ -2,36 +2,39 @@
 import LinkBeatMath
 import TactusChoices
 
-/// A start or stop of the session for the transport. The control thread carries it out, once for each number.
+/// A start or stop of the session, which the transport must follow. The control thread carries it out once
+/// for each number.
 public struct SessionCommand: Sendable, BitwiseCopyable {
   public internal(set) var number: UInt32 = 0
   public internal(set) var starts = false
 }
 
-/// Carries the transport's starts and stops to the session, and those of the session to the transport. Until
-/// the session has taken our last start or stop, the session may still show an earlier command of ours, so
-/// its state does not move the transport. After that, a change of the session comes from a peer. We count
-/// commands and do not time them, because their delay is unknown.
+/// Carries the transport's starts and stops to the session, and the session's to the transport. Until the
+/// session has taken our last start or stop, it may still show an earlier command of ours, so its state does
+/// not move the transport. After that, a change of the session comes from a peer. We count commands and do
+/// not time them, because their delay is unknown.
 struct StartStop: BitwiseCopyable {
   private var wasRunning = false
-  /// Whether the session played in the last cycle; nil: the session has not been seen yet. The session's
-  /// first state starts nothing.
+  /// Whether the session played in the last cycle; nil: the session has not been seen yet. So the first state
+  /// that we see of a session starts nothing.
   private var wasPlaying: Bool?
-  /// The number of our last proposal to the session; nil: we have made none on this server. `proposedStart`:
-  /// whether that proposal was a start.
+  /// The number of our last proposal to the session; nil: we have proposed nothing on this server.
+  /// `proposedStart`: whether our last proposal was a start.
   private var proposedNumber: UInt32?
   private var proposedStart = false
-  /// The session's beat of the last start that we proposed, or the first target of a peer's start.
+  /// The session's beat of the last start that we proposed. For a peer's start, the beat that we chose for it
+  /// at the beginning.
   private var startBeat: Beats?
   private(set) var command = SessionCommand()
-  /// The session's start or stop that the transport has not carried out yet. Until then, changes of the
-  /// transport are not a user's, and the pending state counts as the transport's state. Otherwise a stop that
-  /// follows a start at once would be lost, and the start would count as a user's.
+  /// The session's start or stop that the transport has not carried out yet. Until the transport has done so,
+  /// its changes do not count as a user's, and the pending state counts as the transport's state. Otherwise a
+  /// stop that follows a start at once would be lost, and the start would count as a user's.
   private var pending: Pending?
 
   private struct Pending: BitwiseCopyable {
     let starts: Bool
-    /// The microseconds until we expect no answer any more. A start may wait before JACK is asked for it.
+    /// The microseconds for which we still expect an answer from JACK. A start may wait before JACK is asked
+    /// for it.
     var left = TransportLimits.answerMicros
     var hasMoved = false
 
@@ -43,17 +46,18 @@ struct StartStop: BitwiseCopyable {
     }
   }
 
-  /// Whether the session started the transport, which has not been stopped since then.
+  /// Whether the session started the transport, and no stop has come since then.
   private(set) var isObeying = false
 
   /// Whether the session plays, or will play, because of our proposal.
   var isOurs: Bool { proposedStart && !isObeying }
 
-  /// Returns a proposal if the transport has started or stopped other than by the session's request. A start
-  /// that waits is proposed with its beat, so that peers start on the same beat, and again if that beat
-  /// changes. While the server freewheels nothing is sent, and the session cannot start or stop an export;
-  /// changes made meanwhile take effect when time is real again. With sync off, our own state in the session
-  /// still follows the transport, unseen by peers. So that state is right when sync is switched on.
+  /// Returns a proposal if the transport has started or stopped, and the session did not ask for it. A start
+  /// that waits is proposed with its beat, so that peers start on the same beat. If that beat changes, the
+  /// start is proposed with the new beat. While the server freewheels nothing is sent, and the session cannot
+  /// start or stop an export; changes from this time take effect when time is real again. If sync is off, our
+  /// own state in the session still follows the transport, unseen by peers, so that it is right when sync is
+  /// switched on.
   mutating func follow(_ now: borrowing CycleContext, startsAt target: Beats?) -> Proposal? {
     guard !now.isFreewheeling else { return nil }
     var runs = true
@@ -80,8 +84,8 @@ struct StartStop: BitwiseCopyable {
     return left > 0 && left < LaunchSettings.longestPeersWait
   }
 
-  /// Whether the start that we proposed now waits for another beat, or the user does not wait for a peer's
-  /// time.
+  /// Whether the start that we proposed now waits for another beat. Also true if a peer started, and the user
+  /// does not wait for the peer's time.
   private mutating func isMoved(_ now: borrowing CycleContext, to target: Beats?) -> Bool {
     guard case .starting = now.transport.state, let target else { return false }
     guard isObeying else { return proposedStart && target != startBeat }
@@ -106,7 +110,7 @@ struct StartStop: BitwiseCopyable {
     return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
   }
 
-  /// Returns whether the transport was started or stopped, other than by our request.
+  /// Returns whether a user or another client has started or stopped the transport.
   private mutating func isOthers(_ runs: Bool, cycleMicros: Double) -> Bool {
     let isChange = runs != wasRunning
     wasRunning = runs
@@ -122,7 +126,7 @@ struct StartStop: BitwiseCopyable {
     return false
   }
 
-  /// Obeys a change of the session, unless the transport has made it already. nil: sync is off.
+  /// Obeys a change of the session, unless the transport has already made the same change. nil: sync is off.
   private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ now: borrowing CycleContext) {
     defer { wasPlaying = isPlaying }
     guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (pending?.starts ?? runs)
@@ -136,8 +140,8 @@ struct StartStop: BitwiseCopyable {
     command.number &+= 1
   }
 
-  /// Expects a restart: JACK let a start roll too early, and the control thread stops it, goes back and
-  /// starts again. The session has this start already.
+  /// Expects a restart of the transport. JACK let a start roll too early, and the control thread stops the
+  /// transport, locates it back and starts it again. The session has this start already.
   mutating func expectRestart(_ now: borrowing CycleContext) {
     pending = Pending(starts: true, isLate: true, now)
   }

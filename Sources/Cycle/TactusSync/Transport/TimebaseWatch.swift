@@ -2,15 +2,15 @@
 import LinkBeatMath
 import TactusChoices
 
-/// The owner of the bar and beat that JACK's transport shows.
+/// The client that owns the bar and beat on JACK's transport.
 public enum Timebase: UInt8, Sendable, BitwiseCopyable {
   case none
   case ours
   case foreign
 }
 
-/// Watches the bar and beat on JACK's transport: which client is timebase master, which client wrote the
-/// shown position, and the position that we wrote last.
+/// Watches the bar and beat on JACK's transport. It finds which client is timebase master and which client
+/// wrote the shown position, and keeps the position that we wrote last.
 struct TimebaseWatch: BitwiseCopyable {
   /// The number of cycles after our position in which another client's position may be shown although we are
   /// master.
@@ -23,8 +23,8 @@ struct TimebaseWatch: BitwiseCopyable {
   private var doubtful = 0
   private var unit = TempoUnit()
   private var foreignTempo = 0.0
-  /// The microseconds in which the leading master's position made no sense while rolling, minus those in
-  /// which it made sense.
+  /// The microseconds for which the leading master showed senseless positions while rolling, minus those for
+  /// which it showed sensible positions.
   private var nonsense = 0.0
 
   var isForeign: Bool { if case .foreign = master { true } else { false } }
@@ -45,8 +45,8 @@ struct TimebaseWatch: BitwiseCopyable {
     }
   }
 
-  /// The position that another client shows as master, and the time at which that position is heard. The
-  /// client need not lead. Call this once a cycle.
+  /// The position that another client shows as timebase master, and the time at which that position is heard.
+  /// The client need not be the leader. Call this once a cycle.
   mutating func foreign(_ now: borrowing CycleContext) -> LeaderReading {
     let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
     judge(now)
@@ -66,9 +66,9 @@ struct TimebaseWatch: BitwiseCopyable {
     nonsense = bbt.beats == nil ? min(2e6, nonsense + now.cycleMicros) : max(0, nonsense - now.cycleMicros)
   }
 
-  /// Reads the position of this cycle. The position of a locate (ours above all) is shown for a cycle
-  /// although no client took the timebase, and a late master shows an old one. So another client counts as
-  /// master only if its position is shown for longer.
+  /// Reads the position of this cycle. The position of a locate (mostly one of ours) is shown for a cycle
+  /// although no client took the timebase, and a late master shows an old position. So another client counts
+  /// as master only if its position is shown for longer.
   mutating func read(_ shown: BBT?) {
     if case .ours = shows { doubtful = Self.doubtfulCycles } else { doubtful = max(0, doubtful - 1) }
     guard let shown else {
@@ -81,13 +81,13 @@ struct TimebaseWatch: BitwiseCopyable {
     if case .foreign = shows, wasOursLately { master = .ours }
   }
 
-  /// The song's beat at the transport's frame: by the position of another client that is master, or else by
-  /// the frame at the session's tempo.
+  /// The song's beat at the transport's frame. If another client is master, the beat comes from that client's
+  /// position; otherwise it comes from the frame at the session's tempo.
   ///
-  /// While the transport stands, a beat must come out as exactly that beat, although ticks are cut off and
-  /// frames rounded: a start slightly after a beat would leave that beat out. The position of a locate is
-  /// shown for a cycle like a master's position. If that position agrees with the frame, the frame is more
-  /// exact.
+  /// While the transport stands on a beat, the result must be exactly that beat, although ticks are cut off
+  /// and frames rounded: a start slightly after a beat would leave that beat out. The position of a locate is
+  /// shown for a cycle like a master's position. If that position agrees with the frame, the frame is used,
+  /// because it is more exact.
   @inline(__always)
   func position(_ now: borrowing CycleContext) -> Double {
     let beatMicros = now.grid.beatMicros

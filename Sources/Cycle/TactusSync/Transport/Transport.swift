@@ -3,27 +3,30 @@ public import LinkBeatMath
 
 /// The limits that hold for all requests to JACK's transport.
 public enum TransportLimits {
-  /// The time in which JACK shows a request: two cycles, and the control thread's delay on a busy machine. A
-  /// request that JACK has not shown by then has failed.
+  /// The time within which JACK shows the result of a request: two cycles, and the control thread's delay on
+  /// a busy machine. A request whose result JACK has not shown by then has failed.
   public static var answerTimeout: Micros { @_noLocks @_noAllocation get { Micros(500_000) } }
   static var answerMicros: Double { Double(answerTimeout.count) }
-  /// The microseconds by which the control thread may be late in asking JACK at a planned time. The thread's
-  /// checks are no farther apart.
+  /// The microseconds by which the control thread may ask JACK later than planned. The thread looks at the
+  /// time at least this often.
   static let askingMicros = 4_000.0
-  /// A start or locate that fails is tried again at the next boundary, twice. Then we give up and say so.
+  /// The number of times that a failed start or locate is tried again, each time at the next beat or bar.
+  /// After that we give up and say so.
   static let mostRetries = 2
-  /// Microseconds between two locates: all clients seek to each place. After two locates one cycle apart,
-  /// Ardour 8.12's process thread dies on PipeWire, and Ardour is silent until it is opened again.
+  /// The least time between two locates, in microseconds: all clients seek to each place. After two locates
+  /// one cycle apart, Ardour 8.12's process thread dies on PipeWire, and Ardour is silent until it is opened
+  /// again.
   static let pause = 150_000.0
 }
 
-/// JACK's transport as it is for this whole cycle.
+/// JACK's transport in this cycle.
 public struct Transport: Sendable, BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
     case stopped
-    /// Play was pressed; slow clients are still getting ready. JACK's "net starting" counts too.
+    /// Play was pressed, and slow clients are still getting ready. JACK's state "net starting" counts as
+    /// starting, too.
     case starting
-    /// JACK's "looping" counts too.
+    /// The transport rolls. JACK's state "looping" counts as rolling, too.
     case rolling
   }
 
@@ -32,10 +35,11 @@ public struct Transport: Sendable, BitwiseCopyable {
   public var frame: UInt32
   /// The position that the timebase master shows for this cycle.
   public var bbt: BBT?
-  /// Frames by which another client's `bbt` is old: PipeWire shows the position that was written for the last
-  /// cycle (facts: jack 1).
+  /// The number of frames by which another client's position in `bbt` is old: PipeWire shows the position
+  /// that was written for the cycle before (facts: jack 1).
   public var bbtAge: UInt32
-  /// Frames by which the first rolling cycle will be ahead of `frame`; 0 while the transport rolls.
+  /// The number of frames by which the first rolling cycle will be ahead of `frame`; 0 while the transport
+  /// rolls.
   var skip: UInt32 = 0
 
   @_noLocks @_noAllocation

@@ -6,20 +6,20 @@ public import TactusChoices
 public enum TransportCommand: Equatable, Sendable {
   case play
   case stop
-  /// Stops on the song's next bar line or the session's next beat. Stops at once if the command is repeated,
-  /// or if nothing rolls.
+  /// A stop on the song's next bar line or on the session's next beat. The stop comes at once if the command
+  /// is repeated, or if the transport does not roll.
   case stopOn(bar: Bool)
   case locate(frame: UInt32)
   /// A locate that keeps the session's grid while the transport rolls. `frame` and `beat` are the target. The
-  /// locate lands on a grid of `step` beats (0: at once).
+  /// locate comes on a grid of `step` beats (0: at once).
   case jump(frame: UInt32, beat: Double, step: Double)
   /// Sends a stopped transport to the place that `Settings.stopPlace` names.
   case goBack
 }
 
-/// Commands that wait behind a stop, in their order. If too many commands wait, the oldest are dropped,
-/// because the last commands decide the result. The array has a fixed size, because HostSync must not
-/// allocate memory.
+/// The commands that wait until JACK has stopped, in their order. If too many commands wait, the oldest are
+/// dropped, because the last commands decide the result. The array has a fixed size, because HostSync must
+/// not allocate memory.
 struct HeldCommands: Sendable {
   private var ring = InlineArray<64, TransportCommand>(repeating: .stop)
   private var count = 0
@@ -38,25 +38,25 @@ struct HeldCommands: Sendable {
 public enum TransportAction: Sendable {
   case play
   case stop
-  /// Locate to the frame. `beat` is the song's beat at that frame, which JACK shows to all clients until the
-  /// timebase master has written its own.
+  /// Locate to the frame. JACK shows `beat`, the song's beat at that frame, to all clients until the timebase
+  /// master has written its own position.
   case locate(frame: UInt32, beat: Double)
   /// Publish the relocation to the audio thread, then locate.
   case relocate(Relocation)
-  /// Locate for the audio thread, if the transport is still at the frame at which the audio thread saw
-  /// it.
+  /// Make a locate that the audio thread wants, if the transport is still at the frame at which the audio
+  /// thread saw it.
   case locateIfOpen(LocateAction)
-  /// Restart the server's timeout for the hold, if the transport is still starting.
+  /// Restart the server's timeout for a held start, if the transport is still starting.
   case holdOn
-  /// Set JACK's limit for slow clients; nil: the usual limit.
+  /// Set JACK's timeout for slow clients; nil: the usual timeout.
   case limit(Micros?)
-  /// Set the limit again, because another client has changed it.
+  /// Set JACK's timeout for slow clients again, because another client has changed it.
   case insistOnLimit
 }
 
 extension Settings {
-  /// A stop waits for the beat or bar that the user chose. A stop by another JACK client takes effect at
-  /// once.
+  /// The command for a stop that waits for the beat or bar that the user chose. Only stops by tactus wait; a
+  /// stop by another JACK client takes effect at once.
   public var stopCommand: TransportCommand {
     switch stop {
     case .now: .stop
@@ -69,7 +69,7 @@ extension Settings {
 /// The properties of the server that matter for the transport.
 public struct TransportServer: Sendable {
   public var sampleRate: UInt32
-  /// The limit for slow clients before any client has set it.
+  /// The timeout for slow clients before any client has set it.
   public var usualLimit: Micros
   /// The longest time for which the server holds a start; nil: the server holds it as long as a client asks.
   public var longestHold: Micros?

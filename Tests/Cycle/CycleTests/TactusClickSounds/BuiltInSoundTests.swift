@@ -13,7 +13,7 @@ private let sounds = (0..<4).compactMap { ClickSound(rawValue: $0) }
   }
 
   @Test(arguments: sounds, [44_100.0, 48_000, 96_000])
-  func `every sound begins at once and ends in silence`(sound: ClickSound, rate: Double) throws {
+  func `each built-in click sound begins at once, ends in silence`(sound: ClickSound, rate: Double) throws {
     for samples in all(sound, rate: rate) {
       #expect(abs(samples[0]) > 0.2)
       #expect(abs(try #require(samples.last)) < 0.01)
@@ -23,12 +23,12 @@ private let sounds = (0..<4).compactMap { ClickSound(rawValue: $0) }
   }
 
   @Test(arguments: sounds)
-  func `accents are louder than beats and beats than subdivisions`(sound: ClickSound) {
+  func `accent sounds are the loudest and subdivision sounds the softest`(sound: ClickSound) {
     let peaks = all(sound, rate: 48_000).map { $0.map(abs).max() ?? 0 }
     #expect(peaks[0] > peaks[1] && peaks[1] > peaks[2])
   }
 
-  @Test func `built-in sounds differ`() {
+  @Test func `the built-in click sounds differ from each other`() {
     let beats = sounds.map { $0.recipes.beat.rendered(sampleRate: 48_000) }
     for (index, one) in beats.enumerated() {
       for other in beats[(index + 1)...] { #expect(one != other) }

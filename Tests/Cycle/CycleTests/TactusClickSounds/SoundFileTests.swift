@@ -53,7 +53,7 @@ struct SoundFileTests {
     #expect(zip(file.samples, samples).allSatisfy { abs($0 - $1) < 1e-4 })
   }
 
-  @Test func `channels are mixed, and samples that are not finite become silence`() throws {
+  @Test func `a sound file is mixed to mono, and non-finite samples become silence`() throws {
     let folder = try ScratchFolder()
     let path = try folder.sound(
       "a.wav", format: Self.wav, channels: 2, [0.5, 0.25, .nan, 0.5, .infinity, -.infinity, 1e30, 0])
@@ -66,12 +66,12 @@ struct SoundFileTests {
     let output = SoundFile(samples: input, sampleRate: from).samples(at: to)
     #expect(abs(output.count - to / 5) <= 1)
     let expected = tone(output.count, rate: Float(to))
-    // The two ends are left out, because the tone is cut there.
+    // The ends of the tone are left out, because it is cut there.
     for index in to / 100..<output.count - to / 100 { #expect(abs(output[index] - expected[index]) < 0.005) }
     #expect(output[0] > 0.2 && output[output.count - 1] == 0)
   }
 
-  @Test func `an impulse stays at its place when resampled`() throws {
+  @Test func `an impulse in a sound stays at its place when resampled`() throws {
     for (from, to) in [(44100, 48000), (48000, 44100), (96000, 48000)] {
       var input = [Float](repeating: 0, count: 4410)
       input[0] = 1
@@ -83,7 +83,7 @@ struct SoundFileTests {
     }
   }
 
-  @Test func `an unusable file is refused with the reason`() throws {
+  @Test func `an unusable sound file is refused with the reason`() throws {
     let folder = try ScratchFolder()
     let text = try folder.write("RIFF, but not really", to: "a.wav")
     #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
@@ -107,7 +107,7 @@ struct SoundFileTests {
   }
 
   @Test(arguments: [wav, flac])
-  func `a damaged file is read or refused, and never crashes the program`(format: Int) throws {
+  func `a damaged sound file is read or refused, and never causes a crash`(format: Int) throws {
     let folder = try ScratchFolder()
     _ = try folder.sound("a", format: format, tone(2000))
     let bytes = try folder.bytes(of: "a")
@@ -134,7 +134,7 @@ struct SoundFileTests {
     #expect(refused > 20)
   }
 
-  @Test func `a refused file closes no descriptor of another thread`() async throws {
+  @Test func `refusing a sound file closes no descriptor of another thread`() async throws {
     let folder = try ScratchFolder()
     let text = try folder.write("RIFF, but not really", to: "a.wav")
     let counts = Counts()
@@ -163,7 +163,7 @@ struct SoundFileTests {
     let opened = Atomic(0)
   }
 
-  @Test func `a file replaces one built-in sound`() throws {
+  @Test func `a sound file replaces one built-in click sound`() throws {
     let file = SoundFile(samples: tone(500), sampleRate: 48000)
     let built = RenderedBank(.wood, sampleRate: 48000, number: 1).bank
     let mixed = RenderedBank(.wood, files: SoundFiles(beat: file), sampleRate: 48000, number: 2).bank

@@ -5,8 +5,8 @@ import Testing
 
 @testable import TactusStudioDay
 
-/// Some minutes of the day that `LinkSimulator --day` plays in full. The sample rate is 8 kHz, because only
-/// the beats matter.
+/// Some minutes of the day that `LinkSimulator --day` plays in full. The sample rate is 8 kHz, because the
+/// tests look only at beats.
 struct DayTests {
   private func plan(seed: UInt64, minutes: Int64 = 6, plant: Plant? = nil) -> Day.Plan {
     var plan = Day.Plan(seed: seed)
@@ -20,13 +20,13 @@ struct DayTests {
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `every beat of a troubled set has its click and its clocks`(seed: UInt64) {
+  func `every beat of a simulated set full of faults has click and clocks`(seed: UInt64) {
     let outcome = Day(plan(seed: seed)).run()
     #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
     #expect(outcome.acts >= 2 && outcome.network.convergences.count == outcome.acts)
     #expect(outcome.exports.count > 0 && outcome.exports.clicks > 0)
     #expect(outcome.clicks.count > 500 && outcome.clocks.count > 12_000)
-    // Only few clicks may be excused as late or as after a jump.
+    // Only few clicks may be excused because they are late or come after a jump.
     #expect(outcome.clicks.afterJumps + outcome.clicks.late < outcome.clicks.count / 5)
   }
 
@@ -45,12 +45,12 @@ struct DayTests {
     plan.diesIn = stage
     let outcome = Day(plan).run()
     #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
-    // After each death of the server except the last, there is a start.
+    // Each death of the server is followed by a start, except the last.
     #expect(outcome.deaths.inLaunches > 0, "\(outcome.deaths)")
     #expect(outcome.starts >= outcome.deaths.inLaunches - 1, "\(outcome.starts) starts, \(outcome.deaths)")
   }
 
-  @Test func `a day with the same seed repeats exactly`() {
+  @Test func `a simulated day with the same seed repeats exactly`() {
     let (first, second) = (
       Day(plan(seed: 4, minutes: 2)).run(), Day(plan(seed: 4, minutes: 2)).run()
     )
@@ -60,7 +60,7 @@ struct DayTests {
   }
 
   @Test(arguments: Plant.allCases)
-  func `a planted fault is found`(plant: Plant) {
+  func `the checks of the simulated day find each planted fault`(plant: Plant) {
     let outcome = Day(plan(seed: 1, plant: plant)).run()
     let found = Set(outcome.broken.map(\.promise))
     switch plant {
@@ -88,7 +88,7 @@ struct EarTests {
   }
 
   /// Plays clock messages at these times, in buffers of 256 frames. Seven buffers are lost, and the tempo
-  /// changes in one of these.
+  /// changes in one of the seven.
   private func ear(
     clocks: [Double], from fast: SessionBeats, to slow: SessionBeats, atBuffer change: Int
   ) -> Ear {
@@ -104,12 +104,12 @@ struct EarTests {
 
   private let even = (0..<8).map { Double($0) * 500_000 }
 
-  @Test func `evenly spaced clicks are accepted`() {
+  @Test func `the check of played clicks accepts evenly spaced clicks`() {
     let ear = ear(clicks: even)
     #expect(ear.complaints.all.isEmpty && ear.heard == 8 && ear.errors.total == 8)
   }
 
-  @Test func `missing, double and late clicks, and silence, are reported`() {
+  @Test func `the check of played clicks reports missing, double and late clicks`() {
     func promises(_ clicks: [Double]) -> [Promise] { ear(clicks: clicks).complaints.all.map(\.promise) }
     #expect(promises(even.filter { $0 != 1_500_000 }) == [.oneClick])
     #expect(promises((even + [1_520_000]).sorted()).first == .oneClick)
@@ -117,15 +117,15 @@ struct EarTests {
     #expect(promises(Array(even.prefix(3))).contains(.oneClick))
   }
 
-  @Test func `a click may be missing in lost cycles and nowhere else`() {
+  @Test func `the check lets a click be missing in lost cycles and nowhere else`() {
     let clicks = even.filter { $0 != 1_500_000 }
     #expect(ear(clicks: clicks, lost: 149..<152).complaints.all.isEmpty)
     #expect(ear(clicks: clicks, lost: 140..<143).complaints.all.map(\.promise) == [.oneClick])
   }
 
-  @Test func `a lost click is not taken for a late one after a tempo change`() {
-    // From 1.7 s on the tempo is five times as fast, and the session's beat is 0.2 beats further. Clicks that
-    // this jump skips may be late by 100 ms, which is a whole beat at the new tempo.
+  @Test func `after a tempo change, the check takes no lost click for a late one`() {
+    // At 1.7 s the tempo becomes five times as fast, and the session's beat jumps ahead by 0.2 beats. Clicks
+    // that this jump skips may be late by 100 ms, which is a whole beat at the new tempo.
     let faster = { (time: Double) in
       SessionBeats(
         origin: time < 1_700_000 ? 0 : 1_340_000, beatMicros: time < 1_700_000 ? 500_000 : 100_000)
@@ -139,7 +139,7 @@ struct EarTests {
   }
 
   @Test(arguments: [false, true])
-  func `clocks that catch up may be later when the tempo slows down`(isOneMissing: Bool) {
+  func `the check lets MIDI clocks catch up later when the tempo slows down`(isOneMissing: Bool) {
     let fast = SessionBeats(origin: 0, beatMicros: 151_515)
     let slow = SessionBeats(origin: 682_667 - 107.07 / 24 * 476_190, beatMicros: 476_190)
     var clocks = (0..<102).map { fast.time(of: Double($0) / 24) } + [677_334, 680_490]
@@ -150,9 +150,9 @@ struct EarTests {
     #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
-  /// The tempo falls from 185 BPM to 58, and the beat jumps by 0.119. So three clock messages are late, and
-  /// the first of these waits for half of the new distance between clocks.
-  @Test(arguments: [0.0, 12_000]) func `clocks that a slower tempo makes late keep their distance`(
+  /// The tempo falls from 185 BPM to 58, and the beat jumps by 0.119. So three clock messages are late. The
+  /// first of the three waits for half of the new distance between clocks.
+  @Test(arguments: [0.0, 12_000]) func `MIDI clocks made late by a slower tempo must keep their distance`(
     later: Double
   ) {
     let fast = SessionBeats(origin: 0, beatMicros: 324_324)
@@ -174,10 +174,10 @@ struct EarTests {
     #expect(ear.complaints.all.isEmpty == (later == 0), "\(ear.complaints.all)")
   }
 
-  /// The tempo falls from 693 BPM to 93 in the middle of lost cycles. The lag is longer than an old beat and
-  /// shorter than a new beat.
+  /// The tempo falls from 693 BPM to 93 in the middle of lost cycles. The clocks are late by more than a beat
+  /// of the old tempo and by less than a beat of the new tempo.
   @Test(arguments: [false, true])
-  func `clocks missed in a slowdown may come one beat of the new tempo late`(isOneMissing: Bool) {
+  func `MIDI clocks lost in a slowdown may come a beat of the new tempo late`(isOneMissing: Bool) {
     let fast = SessionBeats(origin: 0, beatMicros: 86_580)
     let slow = SessionBeats(origin: 656_000 - fast.beat(at: 656_000) * 645_161, beatMicros: 645_161)
     var clocks = (0..<178).map { fast.time(of: Double($0) / 24) }
@@ -188,8 +188,8 @@ struct EarTests {
     #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
-  @Test func `a jump of the session excuses one missing beat and no more`() {
-    // From 1.7 s on the session's beat is 0.4 beats further.
+  @Test func `for a session jump the check excuses one missing beat and no more`() {
+    // At 1.7 s the session's beat jumps ahead by 0.4 beats.
     let jumped = { (time: Double) in
       SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, beatMicros: 500_000)
     }
@@ -204,7 +204,7 @@ struct EarTests {
     #expect(!ear(clicks: even, beats: jumped).complaints.all.isEmpty)
   }
 
-  @Test func `clicks that a correction skips may be late by the correction`() {
+  @Test func `clicks that a clock correction skips may be late by that correction`() {
     let period = 500_001.0
     let small = { (time: Double) in
       SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, beatMicros: period)

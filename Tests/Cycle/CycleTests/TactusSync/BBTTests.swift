@@ -10,29 +10,29 @@ import Testing
       song: Beats(song), meter: Meter(beatsPerBar: meter), beatsPerMinute: 120, grace: Beats(grace))
   }
 
-  @Test func `the song starts at the first tick of the first bar`() {
+  @Test func `the song starts at the first tick of JACK's first bar`() {
     let start = bbt(0)
     #expect(start.bar == 1 && start.beat == 1 && start.tick == 0 && start.barStartTick == 0)
   }
 
-  @Test func `a position is split into bar, beat and tick`() {
+  @Test func `the song's beat is split into JACK's bar, beat and tick`() {
     let place = bbt(9.75, meter: 3)
     #expect(place.bar == 4 && place.beat == 1 && place.tick == 1440)
     #expect(place.barStartTick == 3 * 3 * 1920)
     #expect(place.beatsPerBar == 3 && place.ticksPerBeat == 1920 && place.beatsPerMinute == 120)
   }
 
-  @Test func `ticks are rounded down and never reach the next beat`() {
+  @Test func `JACK's ticks are rounded down and never reach the next beat`() {
     let last = BBT(song: Beats(millionths: 3_999_999), meter: Meter(), beatsPerMinute: 120)
     #expect(last.bar == 1 && last.beat == 4 && last.tick == 1919)
   }
 
-  @Test func `a launch half a period early shows the first tick`() {
+  @Test func `a launch half a period early shows JACK the song's first tick`() {
     let early = bbt(-0.005, grace: 0.01)
     #expect(early.bar == 1 && early.beat == 1 && early.tick == 0)
   }
 
-  @Test func `before the song the bar is 1 and the beat is the session's`() {
+  @Test func `before the song starts, JACK's bar is 1, its beat the session's`() {
     for micros in stride(from: Int64(-20_000_000), to: 0, by: 50_000) {
       let place = BBT(song: Beats(millionths: micros), meter: Meter(), beatsPerMinute: 60)
       let phase = Beats(millionths: micros).phase(in: Beats(4)).value
@@ -42,14 +42,14 @@ import Testing
     }
   }
 
-  @Test func `absurd positions stay within bounds`() {
+  @Test func `absurd song positions give JACK bars, beats and ticks within bounds`() {
     for micros in [Int64.max, .min, .max - 1] {
       let place = BBT(song: Beats(millionths: micros), meter: Meter(beatsPerBar: 1), beatsPerMinute: 999)
       #expect(place.bar >= 1 && place.beat >= 1 && place.tick >= 0 && place.tick < 1920)
     }
   }
 
-  @Test func `a position that we write is read back within half a tick`() throws {
+  @Test func `a bar and beat that we write is read back within half a tick`() throws {
     for micros in stride(from: Int64(0), to: 40_000_000, by: 12_345) {
       let song = Beats(millionths: micros)
       let read = try #require(BBT(song: song, meter: Meter(beatsPerBar: 7), beatsPerMinute: 97).beats)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `nonsense from other clients is not taken for a position`() {
+  @Test func `senseless bars, beats or tempos of a client give no song position`() {
     let good = bbt(5.5)
     #expect(good.beats != nil)
     let spoilers: [(inout BBT) -> Void] = [
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 4, 8, 16, 32] as [Int32])
-  func `BBT counts the meter's notes and returns the session's beats`(
+  func `JACK's position counts the meter's notes, we read it back as beats`(
     unit: Int32
   ) throws {
     let meter = Meter(beatsPerBar: 7, beatType: unit)

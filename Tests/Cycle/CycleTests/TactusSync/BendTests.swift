@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// Our outputs, pushed, pulled and turned by hand while the session goes on.
+/// Our outputs are pushed, pulled and turned by hand while the session goes on unchanged.
 struct BendTests {
   private static func studio(tempo: Double = 120) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -26,7 +26,7 @@ struct BendTests {
   }
 
   @Test(arguments: [64 as UInt32, 256, 1024, 8192], [3.0, -3, 10, -10])
-  func `a bend moves outputs evenly, stays when released, and loses no click`(
+  func `a bend by hand moves outputs evenly, stays, and loses no click`(
     frames: UInt32, percent: Double
   ) {
     let studio = Self.studio()
@@ -41,20 +41,20 @@ struct BendTests {
     let end = studio.report.ahead / 1000
     #expect(abs(end - percent * heldFor * 10) < 0.01)
     for clock in ahead.suffix(150) { #expect(abs(clock - end) < 0.0105, "\(clock) of \(end)") }
-    // The outputs moved evenly: between two clock messages by no more than the bend's share of that time, and
-    // a frame.
+    // The outputs moved evenly: between two clock messages they move by at most the bend's share of that
+    // time, and a frame.
     let most = 2.5 + Double(frames) / 480
     for (one, next) in zip(ahead, ahead.dropFirst()) {
       #expect(abs(next - one) < most)
     }
     let clicks = studio.clicks.dropFirst(before)
     for (one, next) in zip(clicks, clicks.dropFirst()) { #expect(abs(next.frame - one.frame - 24_000) <= 1) }
-    // Each beat of ten seconds has a click, and each beat that the bend has gained.
+    // In ten seconds each beat of the session has a click, and so has each beat that the bend has gained.
     #expect(abs(Double(studio.clicks.count) - (20 + end / 500)) <= 1.5)
   }
 
   @Test
-  func `a turn of 30 ms takes 300 ms to act, and a turn back undoes it`() {
+  func `a 30 ms turn of the bend knob takes 300 ms, a turn back undoes it`() {
     let studio = Self.studio()
     studio.settings.bend.turned = Micros(30_000)
     studio.play(seconds: 0.15)
@@ -72,7 +72,7 @@ struct BendTests {
   }
 
   @Test
-  func `the count of returns to the session's beat may wrap`() {
+  func `a bend returns to the session's beat when its count of returns wraps`() {
     let studio = Studio(tempo: 120)
     studio.settings.bend.returns = .max
     studio.play(seconds: 2)

@@ -28,7 +28,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `subdivisions and patterns begin again at each bar line`() throws {
+  @Test func `click subdivisions and patterns begin again at each bar line`() throws {
     let studio = Studio(tempo: 120)
     studio.settings.meter = Meter(beatsPerBar: 3)
     studio.settings.click.subdivision = 2
@@ -36,11 +36,11 @@ struct ClickTests {
     #expect(studio.clicks.map(\.value) == [1, 0.25, 0.5, 0.25, 0.5, 0.25, 1, 0.25, 0.5, 0.25, 0.5, 0.25])
     studio.settings.click.pattern = try #require(Pattern("X..x.".utf8))
     studio.play(seconds: 3)
-    // A bar has six places. The pattern of five letters starts again at every bar line: X..x.X
+    // A bar has six places. The pattern of five letters begins anew at every bar line, so a bar is X..x.X
     #expect(studio.clicks.dropFirst(12).map(\.value) == [1, 0.5, 1, 1, 0.5, 1])
   }
 
-  @Test func `changing the subdivision neither doubles nor loses a beat`() {
+  @Test func `changing the click's subdivision neither doubles nor loses a beat`() {
     let studio = Studio(tempo: 130, seed: 3)
     var dice = Dice(seed: 11)
     for _ in 0..<400 {
@@ -95,8 +95,8 @@ struct ClickTests {
   }
 
   @Test func `a peer's late tempo change still gives one click per beat`() {
-    // The change takes effect 50 ms before we learn of it, and our output is 30 ms early, so the beat jumps
-    // by 80 ms.
+    // The change takes effect 50 ms before we learn of it, and our output is sent 30 ms early, so the beat
+    // jumps by 80 ms.
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       for (from, to) in [(90, 160), (160, 90)] as [(Double, Double)] {
         let studio = Studio(sampleRate: 8000, tempo: from)
@@ -115,7 +115,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `if a beat and subdivisions are late together, the beat is heard`() {
+  @Test func `if a beat's and subdivisions' clicks are late, the beat's is heard`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(sampleRate: 8000, tempo: 90)
       studio.settings.click.subdivision = 8
@@ -153,9 +153,8 @@ struct ClickTests {
     }
   }
 
-  @Test func `a beat that a jump puts just after the last click is left out`() {
-    // Beat 8 is at 4 s. From 4.01 s on the session's beat has jumped, so the next beat is up to a whole beat
-    // away.
+  @Test func `if a jump puts a beat just after the last click, it has no click`() {
+    // Beat 8 is at 4 s. At 4.01 s the session's beat jumps, so the next beat is up to a whole beat away.
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(tempo: 120)
       studio.play(seconds: 4.01, frames: 256)
@@ -168,7 +167,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `after a stall no click sounds late`() {
+  @Test func `after the driver stalls, later clicks are on the beat`() {
     for stall in [20, 60, 250, 700, 3000] as [Double] {
       let studio = Studio(tempo: 240, seed: 1)
       studio.play(seconds: 3)
@@ -198,14 +197,14 @@ struct ClickTests {
     #expect(studio.clicks.count == 5 || studio.clicks.count == 6)
   }
 
-  @Test func `a click that runs while rolling sounds only in the song`() {
+  @Test func `a click set to run while rolling sounds only in the song`() {
     let studio = Studio(tempo: 120)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
     studio.play(seconds: 2.75)
     #expect(studio.clicks.isEmpty)
-    // The session is at beat 5.5. A start from frame 0 rounds to the nearest beat, which becomes the song's
-    // first beat.
+    // The session is at beat 5.5. A start from frame 0 is rounded to the session's nearest beat, on which the
+    // song's beat 0 then falls.
     studio.transport.state = .starting
     studio.play(256)
     studio.transport.state = .rolling
@@ -230,8 +229,8 @@ struct ClickTests {
     for click in studio.clicks {
       #expect(abs(grid.beat(at: click.heard) - grid.beat(at: click.heard).rounded()) < 0.001)
     }
-    // Session beat 6.2 becomes song beat 10.2, the nearest beat in phase. Song beats 11, 12 (a bar line), 13
-    // and 14 follow.
+    // The locate comes at session beat 6.2, which becomes song beat 10.2: this is the beat nearest to 10.6
+    // that is in phase. Song beats 11, 12 (a bar line), 13 and 14 follow.
     #expect(studio.clicks.dropFirst(before).map(\.value) == [0.5, 1, 0.5, 0.5])
     #expect(abs(studio.report.song.beat - 14.2) < 0.05)
   }
@@ -252,7 +251,7 @@ struct ClickTests {
     #expect(!studio.messages.contains { $0.event.status == MIDI.stop })
   }
 
-  @Test func `a freewheel keeps the tempo and counts time by frames`() {
+  @Test func `a freewheeling server keeps the tempo and counts time by frames`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 2)
     studio.isFreewheeling = true

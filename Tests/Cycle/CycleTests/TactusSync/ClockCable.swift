@@ -4,12 +4,12 @@ import TactusChoices
 
 @testable import TactusSync
 
-/// A studio that a MIDI clock leads, and the device at the other end of the cable. The device sends our own
-/// clock back after some time, or it has a clock of its own.
+/// A studio whose session is led by a MIDI clock, and the device at the other end of the cable. The device
+/// sends our own clock back after some time, or it has a clock of its own.
 final class ClockCable {
   enum Device {
-    /// The device sends back what it gets, later by this number of microseconds and the buffer that JACK
-    /// adds.
+    /// The device sends back each message that it gets, later by this number of microseconds and by the
+    /// buffer that JACK adds.
     case thru(Double)
     /// A connection within JACK sends back our clock one buffer later.
     case patchbay
@@ -23,25 +23,25 @@ final class ClockCable {
 
   let studio: Studio
   var device: Device
-  /// The largest random delay of a clock message on the cable, in microseconds.
+  /// The longest random delay of a clock message on the cable, in microseconds.
   var jitter = 0.0
-  /// The length of a USB frame, in microseconds: a message is handed over at the end of its frame.
+  /// The length of a USB frame, in microseconds. A message is handed over at the end of its USB frame.
   var usbFrame = 0.0
-  /// On average one clock message in this number is lost; 0: no message is lost.
+  /// The number of clock messages of which, on average, one is lost; 0: no message is lost.
   var losesOneOf = 0
   /// Returns whether the sequencer's clock message of this number gets lost.
   var loses: (Int) -> Bool = { _ in false }
-  /// On average the machine wakes up late for one message in this number, by up to `lateness` microseconds.
-  /// The messages after it wait until the machine is awake.
+  /// The number of messages of which, on average, one finds the machine asleep. The machine then wakes up
+  /// late by up to `lateness` microseconds, and the following messages wait for it.
   var isLateOneOf = 0
   var lateness = 5_000.0
-  /// On average one cycle in this number begins a row of cycles that we miss.
+  /// The number of cycles of which, on average, one begins a row of cycles that we miss.
   var losesCyclesOneOf = 0
   var frames: UInt32 = 256
   private(set) var played = 0.0
-  /// The proposals of the tempo and the beat since `look`.
+  /// The proposals of the tempo and the beat since the last call of `look`.
   private(set) var proposals: [(time: Double, change: Proposal.Change)] = []
-  /// The session's fastest and slowest tempo since `look`.
+  /// The session's fastest tempo since the last call of `look`. `slowest` is its slowest tempo.
   private(set) var fastest = 0.0
   private(set) var slowest = 0.0
   private(set) var noticedAfter: Double?
@@ -50,7 +50,8 @@ final class ClockCable {
   private var fetched = 0
   private var dice: Dice
   private var lastDue = 0.0
-  /// The time of the sequencer's next clock message. `pace` is the follower's time from clock to clock.
+  /// The time of the sequencer's next clock message. `pace` is the time from clock to clock of a machine that
+  /// follows us.
   private var next = 0.0
   /// The number of clock messages since the sequencer's song began.
   private var sent = 0
@@ -164,7 +165,7 @@ final class ClockCable {
     }
   }
 
-  /// The follower's reaction to our clock messages: a slow loop of its own.
+  /// Receives our clock messages at a machine that follows us: it smooths them by a slow loop of its own.
   private func receive(_ sent: Double) {
     guard case .follower(let seconds) = device, pace > 0 else { return }
     let away = sent + 5_000 - next

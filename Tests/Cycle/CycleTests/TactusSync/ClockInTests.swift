@@ -35,7 +35,7 @@ extension ClockCable {
 
 @Suite struct ClockInTests {
   @Test(arguments: [24.0, 60, 97.3, 120, 174, 300])
-  func `a steady clock is locked within four seconds and sets the tempo`(tempo: Double) {
+  func `a steady MIDI clock is locked in four seconds and sets the tempo`(tempo: Double) {
     let sequencer = ClockCable()
     sequencer.device = .own { _ in tempo }
     sequencer.play(seconds: 4)
@@ -44,7 +44,7 @@ extension ClockCable {
   }
 
   @Test(arguments: [60.0, 120, 174])
-  func `a clock with USB's jitter changes the session's tempo only once`(tempo: Double) {
+  func `a MIDI clock with USB jitter changes the session's tempo only once`(tempo: Double) {
     let sequencer = ClockCable()
     sequencer.device = .own { _ in tempo }
     sequencer.jitter = 1000
@@ -73,7 +73,7 @@ extension ClockCable {
     #expect(sequencer.forces == 0)
   }
 
-  @Test func `corrections of the beat are never taken for the sequencer's tempo`() {
+  @Test func `our beat corrections are never taken for the sequencer's tempo`() {
     // With these pushes a correction of the beat is always under way.
     var dice = Dice(seed: 77)
     for _ in 0..<30 {
@@ -88,7 +88,7 @@ extension ClockCable {
     }
   }
 
-  @Test func `if other peers are there, a leading clock changes only the tempo`() {
+  @Test func `if other peers are there, a leading MIDI clock changes only the tempo`() {
     let sequencer = ClockCable(isConnected: true)
     sequencer.play(seconds: 2)
     sequencer.startSong()
@@ -97,7 +97,7 @@ extension ClockCable {
   }
 
   @Test(arguments: [1, 3, 5])
-  func `lost clock messages move neither beat nor tempo`(count: Int) {
+  func `lost MIDI clock messages move neither beat nor tempo`(count: Int) {
     let sequencer = ClockCable()
     sequencer.play(seconds: 3)
     sequencer.startSong()
@@ -113,7 +113,7 @@ extension ClockCable {
   }
 
   @Test(arguments: [false, true])
-  func `a pause of half a clock interval moves the beat, not the tempo`(
+  func `a MIDI clock's pause of half an interval moves beat, not tempo`(
     among peers: Bool
   ) {
     let sequencer = ClockCable(sessionTempo: 120, isConnected: peers)
@@ -133,7 +133,7 @@ extension ClockCable {
   }
 
   @Test(arguments: [(120.0, 60.0), (60, 120), (120, 150), (150, 120), (90, 180), (120, 122), (100, 33)])
-  func `a new tempo is found within a second, and no beat is lost`(
+  func `a MIDI clock's new tempo is found in a second and no beat is lost`(
     from: Double, to: Double
   ) {
     let sequencer = ClockCable(sessionTempo: from)
@@ -148,7 +148,7 @@ extension ClockCable {
     #expect(abs(sequencer.error) < 1500, "\(sequencer.error) us")
   }
 
-  @Test func `a tempo ramp of the clock causes at most twenty changes a second`() {
+  @Test func `a MIDI clock's tempo ramp causes at most twenty changes a second`() {
     let sequencer = ClockCable()
     sequencer.device = .own { $0 < 10 ? 100 : $0 < 30 ? 100 + ($0 - 10) * 2 : 140 }
     sequencer.play(seconds: 3)
@@ -164,7 +164,7 @@ extension ClockCable {
     #expect(abs(sequencer.error) < 1000 && abs(sequencer.tempo - 140) <= 0.1)
   }
 
-  @Test func `a clock that stops counts as lost, and its tempo stays`() {
+  @Test func `a MIDI clock that stops counts as lost, and its tempo stays`() {
     let sequencer = ClockCable()
     sequencer.device = .own { _ in 128 }
     sequencer.play(seconds: 4)
@@ -180,7 +180,7 @@ extension ClockCable {
     #expect(sequencer.clockIn.loop.state == .locked)
   }
 
-  @Test func `the beat follows a song position and Continue; Stop keeps the tempo`() {
+  @Test func `a received song position moves the beat, a received Stop no tempo`() {
     let sequencer = ClockCable()
     sequencer.play(seconds: 3)
     sequencer.resumeSong(atSixteenth: 42)
@@ -192,7 +192,7 @@ extension ClockCable {
     #expect(!sequencer.clockIn.loop.isRunning && sequencer.clockIn.loop.state == .locked)
   }
 
-  @Test func `a device that sends clocks only while it plays is followed, too`() {
+  @Test func `a sequencer that sends clocks only while it plays is followed, too`() {
     let sequencer = ClockCable()
     sequencer.losesOneOf = 1
     sequencer.play(seconds: 1)
@@ -215,7 +215,7 @@ extension ClockCable {
     }
   }
 
-  @Test func `noise in place of a clock yields no tempo outside of Link's range`() {
+  @Test func `noise in place of a MIDI clock gives no tempo outside Link's range`() {
     var dice = Dice(seed: 5)
     var loop = ClockLoop()
     var time = 1e9

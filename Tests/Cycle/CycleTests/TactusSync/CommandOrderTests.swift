@@ -6,8 +6,8 @@ import Testing
 
 @testable import TactusSync
 
-/// A machine counts the clock messages after Start or Continue. Its count must agree with the song, whatever
-/// cycles are lost.
+/// A MIDI machine counts the clock messages after Start or Continue. Its count must agree with the song,
+/// whatever cycles are lost.
 struct CommandOrderTests {
   private static func clock(_ when: RunsWhen, perBeat: Int32 = 24) -> OutputSlot {
     var settings = OutputSettings(.clock)
@@ -24,16 +24,16 @@ struct CommandOrderTests {
     }
   }
 
-  /// The number of clocks by which the machine is ahead of the song, at the last clock message that the
-  /// machine counted.
+  /// The number of clocks by which the machine is ahead of the song, at the last clock message that it
+  /// counted.
   private func ahead(_ receiver: MIDIClockTests.Receiver, _ studio: Studio, origin: Double) -> Double? {
     guard let last = receiver.counted.last else { return nil }
     return Double(last.place) - (studio.beat(at: last.heard) - origin) * 24
   }
 
-  /// Returns the first command that breaks the order "Stop, position, Start or Continue". A machine must be
-  /// stopped before it gets a position or a Start, and may continue only from a position. Clock messages may
-  /// come at any time.
+  /// Returns the first command that breaks the allowed order: Stop, then a position, then Start or Continue.
+  /// A machine must be stopped before it gets a position or a Start, and may continue only from a position.
+  /// Clock messages may come at any time.
   private func outOfOrder(_ messages: [(status: UInt8, heard: Double)]) -> String? {
     var last = MIDI.stop
     var moment = -Double.infinity
@@ -55,7 +55,7 @@ struct CommandOrderTests {
     return nil
   }
 
-  @Test func `the check of these tests finds each wrong order of commands`() {
+  @Test func `the check of MIDI commands finds each wrong order of them`() {
     let (stop, place, go, start, clock) = (MIDI.stop, MIDI.songPosition, MIDI.resume, MIDI.start, MIDI.clock)
     func isBroken(_ statuses: UInt8...) -> Bool {
       outOfOrder(statuses.enumerated().map { ($0.element, Double($0.offset)) }) != nil
@@ -66,9 +66,9 @@ struct CommandOrderTests {
     #expect(outOfOrder([(start, 2), (clock, 1)]) != nil)
   }
 
-  /// Cycles are lost, for instance, because a DAW loads its disk buffers just before the bar.
+  /// The cycles are lost, for instance, because a DAW loads its disk buffers just before the bar.
   @Test(arguments: [64, 256, 1024] as [UInt32], [RunsWhen.always, .rolling])
-  func `cycles lost before a start leave no machine ahead of the song`(period: UInt32, when: RunsWhen) {
+  func `cycles lost before a start put no MIDI machine ahead of the song`(period: UInt32, when: RunsWhen) {
     for lost in [25, 60, 90, 180, 400] as [Double] {
       for until in stride(from: 2.0, through: 90, by: 11) {
         let studio = Studio(tempo: 120)
@@ -92,7 +92,7 @@ struct CommandOrderTests {
   }
 
   @Test(arguments: campaign(1...16))
-  func `a machine counts what the song counts under random stalls`(seed: UInt64) {
+  func `a MIDI machine's count agrees with the song under random stalls`(seed: UInt64) {
     var dice = Dice(seed: seed)
     for _ in 0..<12 {
       let period = [64, 256, 1024][Int.random(in: 0..<3, using: &dice)] as UInt32
@@ -126,7 +126,7 @@ struct CommandOrderTests {
     }
   }
 
-  @Test func `96 clocks a beat fit into the longest cycle`() {
+  @Test func `96 MIDI clocks a beat fit into the longest cycle`() {
     for rate in [44_100, 48_000] as [UInt32] {
       let studio = Studio(sampleRate: rate, tempo: 999)
       studio.rack = [Self.clock(.always, perBeat: 96)]
@@ -142,7 +142,7 @@ struct CommandOrderTests {
     }
   }
 
-  @Test func `a machine that played gets Stop after an export`() {
+  @Test func `a MIDI machine that played before an export gets Stop after it`() {
     for isRollingBehind in [true, false] {
       let studio = Studio(tempo: 120)
       studio.rack = [Self.clock(.rolling)]

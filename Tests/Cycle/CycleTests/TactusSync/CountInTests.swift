@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// Whole bars of clicks before the song, at whatever time Play is pressed.
+/// Whole bars of clicks come before the song, whenever Play is pressed.
 struct CountInTests {
   private func studio(
     bars: Int32, tempo: Double = 120, meter: Int32 = 4, quantum: Double? = nil, latency: UInt32 = 512
@@ -29,8 +29,8 @@ struct CountInTests {
   @Test(arguments: [1, 2, 4] as [Int32], [(4, nil), (7, nil), (3, 8), (7, 4)] as [(Int32, Double?)])
   func `all bars of the count-in are heard`(bars: Int32, bar: (meter: Int32, quantum: Double?)) throws {
     var dice = Dice(seed: UInt64(bars) * 100 + UInt64(bar.meter))
-    // If a click port has more latency than JACK's position, its clicks are sent earlier. The start must
-    // leave enough time for the first of these clicks.
+    // If a click port has more latency than the position that JACK shows, its clicks are sent earlier. The
+    // start must leave enough time for the count-in's first click.
     for latency in [100, 512, 9_000] as [UInt32] {
       let studio = studio(
         bars: bars, tempo: 200, meter: bar.meter, quantum: bar.quantum, latency: latency)
@@ -52,7 +52,7 @@ struct CountInTests {
     }
   }
 
-  @Test func `the count-in sounds with the click off and ends with the start`() {
+  @Test func `a count-in sounds even if the click is off, and ends with the start`() {
     let studio = studio(bars: 1)
     studio.settings.click.isOn = false
     studio.play(seconds: 2.1)
@@ -69,7 +69,7 @@ struct CountInTests {
     #expect(beats(studio) == [8, 9, 10])
   }
 
-  @Test func `a start that waits for no boundary has no count-in`() {
+  @Test func `a start that waits for no beat or bar has no count-in`() {
     let studio = studio(bars: 2)
     studio.settings.launch.moment = .now
     studio.play(seconds: 2.1)
@@ -78,7 +78,7 @@ struct CountInTests {
     #expect(studio.report.song.isRolling)
   }
 
-  @Test func `before a peer's start only the part of the count-in that fits sounds`() {
+  @Test func `before a peer's start only the fitting part of the count-in sounds`() {
     let studio = studio(bars: 2)
     studio.settings.syncsStartStop = true
     studio.play(seconds: 2.1)
@@ -88,7 +88,7 @@ struct CountInTests {
     press(studio)
     studio.play(seconds: 3)
     #expect(beats(studio) == [5, 6, 7, 8, 9, 10])
-    // A user stops and starts here while the session goes on playing: no peer has fixed the time of this
+    // A user stops and starts here while the session goes on playing, so no peer has fixed the time of this
     // start.
     studio.transport.state = .stopped
     studio.play(seconds: 0.2)
@@ -100,7 +100,7 @@ struct CountInTests {
   }
 
   @Test(arguments: [(120, 60), (60, 140), (97, 187.3)] as [(Double, Double)])
-  func `a tempo change moves the count-in with the bars`(from: Double, to: Double) {
+  func `a tempo change moves the clicks of a count-in with the bars`(from: Double, to: Double) {
     let studio = studio(bars: 2, tempo: from)
     studio.play(seconds: 4.4 * 60 / from)
     press(studio)
@@ -113,7 +113,7 @@ struct CountInTests {
     #expect(abs(studio.report.song.beat - (studio.report.sessionBeat - 16)) < 1e-6)
   }
 
-  @Test func `bars of count-in beyond JACK's limit are left out`() throws {
+  @Test func `count-in bars that last longer than JACK's timeout are left out`() throws {
     for bars in [1, 4] as [Int32] {
       for press in 0..<20 {
         var jack = FakeTransport()

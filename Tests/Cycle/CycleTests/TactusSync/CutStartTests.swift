@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// A client has shortened JACK's sync timeout, so JACK lets a start roll that we hold.
+/// Another client has shortened JACK's timeout for slow clients, so JACK lets a start roll that we hold.
 struct CutStartTests {
   private func studio(_ alignment: Alignment = .nearest) -> Studio {
     let studio = Studio()
@@ -28,13 +28,13 @@ struct CutStartTests {
   }
 
   @Test(arguments: [Alignment.nearest, .exact], [256, 1024] as [UInt32])
-  func `a start that JACK cuts short is made again on its bar`(alignment: Alignment, frames: UInt32) {
+  func `a held start that JACK lets roll early is repeated on its bar`(alignment: Alignment, frames: UInt32) {
     for moment in 1..<8 {
       let studio = studio(alignment)
       studio.play(seconds: 0.2 + 0.21 * Double(moment), frames: frames)
       studio.locate = 96_000
       studio.play(seconds: 0.1, frames: frames)
-      // The transport starts as a DAW starts it.
+      // The transport starts in the way in which a DAW starts it.
       studio.transport.state = .starting
       roll(studio, frames)
       guard studio.report.launch.cutStarts > 0 else {
@@ -62,7 +62,7 @@ struct CutStartTests {
     }
   }
 
-  @Test func `a start that JACK asked no client about is noticed`() {
+  @Test func `a start for which JACK asked no client is noticed as cut short`() {
     let studio = studio()
     studio.play(seconds: 0.3)
     studio.locate = 96_000
@@ -77,7 +77,7 @@ struct CutStartTests {
     #expect(studio.report.launch.cutStarts == 1)
   }
 
-  @Test func `a start that JACK lets roll after its full timeout is not cut short`() {
+  @Test func `a start that rolls after JACK's full timeout does not count as cut`() {
     let studio = Studio(tempo: 20)
     studio.asksBeforeRolling = true
     studio.longestHold = 5e6
@@ -87,7 +87,7 @@ struct CutStartTests {
     #expect(studio.report.song.isRolling && studio.report.launch.cutStarts == 0)
   }
 
-  @Test func `after a client has left, starts are held as long as usual again`() {
+  @Test func `after the client with the short timeout leaves, starts are held again`() {
     let studio = studio()
     studio.play(seconds: 0.3)
     studio.transport.state = .starting
@@ -104,7 +104,7 @@ struct CutStartTests {
   }
 
   @Test(arguments: [0.2, 0.5])
-  func `between two locates of ours the transport rolls for a while`(othersTake: Double) {
+  func `between two of our locates the transport rolls for at least 150 ms`(othersTake: Double) {
     let studio = Studio()
     studio.asksBeforeRolling = true
     studio.isMaster = true
@@ -148,7 +148,7 @@ struct CutStartTests {
 
   /// Hydrogen 1.2.2 shows such bars: its ticks count through the whole bar, and its beat is always 1.
   @Test(arguments: [Lead.host, .link])
-  func `a leading master whose bars make no sense is noticed`(lead: Lead) {
+  func `a leading timebase master whose bars make no sense is noticed`(lead: Lead) {
     for isSane in [true, false] {
       let studio = Studio()
       studio.settings.lead = lead

@@ -22,7 +22,7 @@ struct CycleTimesTests {
     return line.start - clock.due
   }
 
-  @Test func `without stalls the frame line is JACK's own`() {
+  @Test func `without stalls of the driver the frame times are JACK's own`() {
     var dice = Dice(seed: 1)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -35,7 +35,7 @@ struct CycleTimesTests {
   }
 
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `times cut to whole microseconds do not change a frame's length`(frames: UInt32) {
+  func `cycle times cut to whole microseconds do not change a frame's length`(frames: UInt32) {
     var times = CycleTimes()
     let (start, length) = (1e9, Double(frames) * 1e6 / 48000)
     for cycle in 0..<Int(60e6 / length) {
@@ -52,7 +52,7 @@ struct CycleTimesTests {
     arguments: [
       (64, 60_000), (256, 60_000), (256, 137_000), (1024, 60_000), (1024, 300_000), (1024, 3_000_000),
     ] as [(UInt32, Double)])
-  func `two cycles after a stall the frame line is right again`(frames: UInt32, stall: Double) {
+  func `two cycles after a driver's stall the frame times are right again`(frames: UInt32, stall: Double) {
     for (index, signs) in Jack2Clock.StallSigns.all.enumerated() {
       var dice = Dice(seed: UInt64(index))
       var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
@@ -81,7 +81,7 @@ struct CycleTimesTests {
   /// JACK's loop begins with the time of the first wake-up, and then needs two seconds to find the right
   /// times.
   @Test(arguments: [64, 256] as [UInt32], [200.0, 350])
-  func `after a late first wake-up our times are right before JACK's are`(
+  func `after a late first wake-up our frame times are right before JACK's`(
     frames: UInt32, lateness: Double
   ) {
     for seed in 1...10 as ClosedRange<UInt64> {
@@ -102,7 +102,7 @@ struct CycleTimesTests {
     }
   }
 
-  @Test func `five stalls a second apart are all bridged`() {
+  @Test func `five driver stalls a second apart all leave the frame times right`() {
     var dice = Dice(seed: 5)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -120,9 +120,9 @@ struct CycleTimesTests {
     #expect(jacksWorst > 25_000, "JACK's own line is that far off: the test is a test")
   }
 
-  /// A jack2 driver that is late by at least a period starts again. Even then JACK's `next` need not lie
-  /// before `current`.
-  @Test func `a driver that is late by about a period moves the frame line at once`() {
+  /// A jack2 driver that is late by at least a period restarts. Even so JACK's `next` need not lie before
+  /// `current`.
+  @Test func `a driver late by about a period moves the frame times at once`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -139,7 +139,7 @@ struct CycleTimesTests {
     #expect(stalls.seen > 100)
   }
 
-  @Test func `cycles that only we missed do not move the frame line`() {
+  @Test func `cycles that only our client missed do not move the frame times`() {
     var dice = Dice(seed: 2)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -153,13 +153,13 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 70 && times.bridgedCycles == 0)
   }
 
-  @Test func `late wake-ups of our thread are not taken for a stall`() {
+  @Test func `late wake-ups of our audio thread are not taken for a driver's stall`() {
     var dice = Dice(seed: 3)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
     var errors: [Double] = []
     for _ in 0..<20_000 {
-      // As with three busy loops on two cores, every fourth wake-up is milliseconds late.
+      // Every fourth wake-up is milliseconds late, as on two cores with three busy loops.
       let late = Double.random(in: 0..<1, using: &dice) < 0.25
       let lateness = late ? Double.random(in: 500...4000, using: &dice) : dice.lateness()
       errors.append(abs(error(&times, &clock, frames: 256, lateness: lateness)))
@@ -169,7 +169,7 @@ struct CycleTimesTests {
     #expect(errors[errors.count / 2] < 800 && errors[errors.count - 1] < 1500)
   }
 
-  @Test func `odd buffer sizes and rates are not taken for stalls`() {
+  @Test func `unusual buffer sizes and rates are not taken for driver stalls`() {
     for (frames, rate) in [(16, 96000), (100, 44100), (8192, 44100), (8192, 192_000)] as [(UInt32, Double)] {
       var dice = Dice(seed: 9)
       var clock = Jack2Clock(sampleRate: rate, start: 1e9)
@@ -181,7 +181,7 @@ struct CycleTimesTests {
     }
   }
 
-  @Test func `a new buffer size starts the estimate again`() {
+  @Test func `after a new buffer size the frame times stay right`() {
     var dice = Dice(seed: 4)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -193,7 +193,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 0 && stalls.seen == 0)
   }
 
-  @Test func `the frame line goes on when JACK's frame counter wraps`() {
+  @Test func `frame times go on when JACK's frame counter wraps`() {
     var dice = Dice(seed: 6)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     clock.frame = .max - 5000
@@ -204,7 +204,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 0 && clock.frame < 30_000)
   }
 
-  @Test func `a freewheel extends the frame line, which is right again after it`() {
+  @Test func `a freewheel extends the frame times, which are right again after it`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -225,14 +225,15 @@ struct CycleTimesTests {
     }
   }
 
-  /// jack2's loop counted the freewheel as real time, and its pair stays reversed for many cycles. Such pairs
-  /// are no stalls, and a late wake-up among them is only a late wake-up.
+  /// jack2's loop has counted the freewheel as real time, so its two times stay reversed (`next < current`)
+  /// for many cycles. Such times are no stalls, and a late wake-up among them is only a late wake-up.
   @Test(arguments: [300.0, 900, 2500])
-  func `after a freewheel a late wake-up does not move the frame line`(lateness: Double) {
+  func `after a freewheel a late wake-up does not move the frame times`(lateness: Double) {
     #expect(reversedPairs(afterAFreewheelOf: 500, lateness: lateness) > 20)
   }
 
-  /// After a short freewheel JACK's pair of times looks right, but is wrong by milliseconds.
+  /// After a short freewheel the two times that JACK gives for a cycle look right, but are wrong by
+  /// milliseconds.
   @Test func `after a short freewheel JACK's times are not trusted`() {
     for cycles in 1..<100 { _ = reversedPairs(afterAFreewheelOf: cycles, lateness: 900) }
   }
@@ -259,7 +260,7 @@ struct CycleTimesTests {
     return reversed
   }
 
-  @Test func `JACK's times are replaced if they are missing or absurd`() {
+  @Test func `JACK's cycle times are replaced if they are missing or absurd`() {
     var dice = Dice(seed: 8)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -276,7 +277,7 @@ struct CycleTimesTests {
     #expect(times.bridgedCycles == 4)
   }
 
-  @Test func `the line from frames to times is on Link's clock`() {
+  @Test func `frames get their times on Link's clock`() {
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
     var cycle = Cycle(times: clock.cycle(frames: 256, lateness: 0), frames: 256, sampleRate: 48000)

@@ -28,14 +28,14 @@ struct StandingStartTests {
     return cycles
   }
 
-  @Test func `JACK is asked just before the beat, and the start is on the beat`() throws {
+  @Test func `a waiting start asks JACK just before its beat and is on the beat`() throws {
     for (wait, period) in zip(
       0..<18, [64, 256, 1024, 256, 128, 512, 256, 64, 1024, 256, 256, 512, 64, 128, 256, 1024, 64, 256])
     {
       for moment in [LaunchMoment.bar, .beat] {
         for alignment in [Alignment.nearest, .exact] {
           let period = UInt32(period)
-          // Every second start is from the middle of the song, at the third beat of a bar.
+          // Every second start is from the third beat of a bar in the middle of the song.
           let studio = standing(at: wait % 2 == 0 ? 0 : 6 * 24_000, period: period)
           studio.settings.launch.moment = moment
           studio.settings.launch.alignment = alignment
@@ -49,8 +49,8 @@ struct StandingStartTests {
           #expect(beat >= asked && beat < asked + step + 0.6)
           let cycle = Double(period) / 48
           let cycles = cyclesOfStarting(studio, period: period)
-          // JACK needs two cycles, and the control thread one. An exact start also needs time to find its
-          // place.
+          // JACK needs two cycles, and the control thread one. An exact start also needs the time of a
+          // locate.
           let longest = alignment == .nearest ? 4 + 4 * cycle : 30 + 9 * cycle
           #expect(Double(cycles) * cycle <= longest + 2 * cycle, "\(cycles) cycles of \(period)")
           #expect(studio.report.song.isRolling && !studio.plan.isBusy)
@@ -63,7 +63,7 @@ struct StandingStartTests {
     }
   }
 
-  /// A start may have to be requested several beats or bars before its beat. It must still begin.
+  /// A start may have to be requested several beats or bars before its beat. It must begin all the same.
   @Test(arguments: [LaunchMoment.beat, .bar], [60.0, 120, 240, 300])
   func `a start that must be requested long before its beat still begins`(moment: LaunchMoment, tempo: Double)
     throws
@@ -86,7 +86,7 @@ struct StandingStartTests {
         let step = (moment == .bar ? 4 : 1) * studio.report.moment.beatMicros
         let name = "others: \(take), offset: \(offset), start \(start)"
         try #require(studio.report.song.isRolling, "\(name)")
-        // During the first two starts we learn how much time the other clients need.
+        // In the first two starts we learn how much time the other clients need.
         #expect(studio.due - asked < 12e6, "\(name)")
         if start == 3 {
           #expect(
@@ -100,9 +100,9 @@ struct StandingStartTests {
     }
   }
 
-  /// These are the settings of the session `qtractor` (docs/launching.md).
+  /// The test has the settings of the session `qtractor` (docs/launching.md).
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `a negative offset of jack does not lengthen JACK's Starting state`(period: UInt32) throws {
+  func `a negative offset of port jack does not lengthen JACK's Starting`(period: UInt32) throws {
     var cycles: [Int] = []
     for offset in [0.0, -3 * Double(period) / 0.048] {
       let studio = standing(period: period)
@@ -139,7 +139,7 @@ struct StandingStartTests {
       })
   }
 
-  @Test func `a start takes the next beat if the bar is too far away`() throws {
+  @Test func `a start waits for the next beat if the next bar is too far away`() throws {
     let studio = standing()
     studio.settings.quantum = 256
     studio.plan.choices = studio.settings
@@ -157,7 +157,7 @@ struct StandingStartTests {
       { $0.launch.moment = .now }, { $0.quantum = 0 }, { $0.launch.wait = .starting },
       { $0.launch.countIn = 1 },
     ] as [@Sendable (inout Settings) -> Void])
-  func `a start that must not wait any more is requested from JACK at once`(
+  func `a waiting start that may wait no longer is requested at once`(
     change: @Sendable (inout Settings) -> Void
   ) {
     let studio = standing()
@@ -182,7 +182,7 @@ struct StandingStartTests {
     #expect(beat < studio.report.sessionBeat + 1.6)
   }
 
-  @Test func `a start's beat is known until JACK starts, or for a limited time`() throws {
+  @Test func `a start's beat stays known until half a second after the request`() throws {
     let studio = standing()
     let waits = studio.plan.start(from: studio.report)
     #expect(waits)
@@ -221,7 +221,7 @@ struct StandingStartTests {
     let third = try #require(studio.plan.startBeat)
     #expect(third >= studio.report.sessionBeat + 17.9 && third < studio.report.sessionBeat + 22)
     #expect(abs((third - 1) / 4 - ((third - 1) / 4).rounded()) < 1e-6)
-    // The session jumps: its beats are a thousand smaller.
+    // The session jumps: its beat numbers become smaller by a thousand.
     studio.isPlaying = false
     studio.play(256)
     studio.timeline.beatOrigin = studio.timeline.beatOrigin - Beats(millionths: 1_000_000_000)
@@ -231,8 +231,8 @@ struct StandingStartTests {
     #expect(last > studio.report.sessionBeat && last < studio.report.sessionBeat + 4.5)
   }
 
-  /// A control thread that was stopped for a while must not let JACK hold the start for a whole bar.
-  @Test func `if the control thread comes too late, the start takes the next bar`() throws {
+  /// A control thread that was stopped for a while must not make JACK hold the start for a whole bar.
+  @Test func `if the control thread is too late for a start, it takes the next bar`() throws {
     let studio = standing()
     let waits = studio.plan.start(from: studio.report)
     #expect(waits)

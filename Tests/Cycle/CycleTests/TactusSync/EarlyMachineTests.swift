@@ -6,8 +6,8 @@ import Testing
 
 @testable import TactusSync
 
-/// A machine with latency must get a start before the other machines do. If a user presses Play just before a
-/// bar line, the start must still leave the machine enough time.
+/// A MIDI machine with latency must get a start before the other machines do. If a user presses Play just
+/// before a bar line, the start must leave the machine enough time all the same.
 struct EarlyMachineTests {
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 21, 70]
 
@@ -44,7 +44,7 @@ struct EarlyMachineTests {
   }
 
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([20.0, 120, 300]))
-  func `each machine gets Start once, and its first clock is the downbeat`(frames: UInt32, tempo: Double)
+  func `each MIDI machine gets one Start, and its first clock is the downbeat`(frames: UInt32, tempo: Double)
     throws
   {
     for (number, before) in stride(from: -3.0, to: 95, by: 3.7).enumerated() {
@@ -54,7 +54,7 @@ struct EarlyMachineTests {
           $0.wait = wait
           $0.alignment = number % 2 == 0 ? .nearest : .exact
         }
-        // The offset of `jack` makes other programs play early.
+        // The offset of the port `jack` makes other programs play early.
         studio.settings.offsets[.jack] = Micros([0, -40_000, -200_000][number % 3])
         studio.plan.choices = studio.settings
         studio.play(frames)
@@ -98,7 +98,7 @@ struct EarlyMachineTests {
   }
 
   /// The output is sent half a second early, and the beats are 0.2 s apart.
-  @Test func `an output that is far ahead does not postpone a start again and again`() {
+  @Test func `an output sent half a second early postpones no start repeatedly`() {
     for before in stride(from: 0.0, to: 90, by: 15) {
       let studio = studio(tempo: 300, frames: 256) { $0.moment = .beat }
       studio.rack[0].offset = Micros(500_000)
@@ -110,7 +110,7 @@ struct EarlyMachineTests {
     }
   }
 
-  @Test func `a start that is postponed beside a slow client still sends Start`() {
+  @Test func `a start postponed by a slow client still sends MIDI Start`() {
     for take in [400_000.0, 700_000, 1_100_000] {
       for moment in [LaunchMoment.beat, .bar] {
         let studio = studio(tempo: 120, frames: 256) { $0.moment = moment }
@@ -124,8 +124,8 @@ struct EarlyMachineTests {
     }
   }
 
-  /// The driver stalled just after a beat, so we could not measure how much time the slow client needs.
-  @Test func `a start that is moved leaves the earliest output enough time`() {
+  /// The driver stalled just after a beat, so we could not measure how much time a slow client needs.
+  @Test func `a start moved to another bar leaves the earliest output enough time`() {
     var settings = Settings()
     settings.launch.moment = .beat
     settings.offsets[.clock] = Micros(580_000)
@@ -142,15 +142,15 @@ struct EarlyMachineTests {
   /// While the start waits for its bar or for a slow client, an output's offset grows, an output is added, or
   /// a faster tempo brings the bar line nearer.
   @Test(arguments: campaign([LaunchWait.starting, .stopped]), campaign([0.0, 300_000, 1_900_000]))
-  func `a change while a start waits costs no machine its Start`(wait: LaunchWait, take: Double)
+  func `a change while a start waits costs no MIDI machine its Start`(wait: LaunchWait, take: Double)
     throws
   {
     let moments =
       Array(stride(from: 0.05, to: 6.0, by: 0.23)) + Array(stride(from: 1.89, to: 1.985, by: 0.004))
     var judged = 0
     for after in moments {
-      // At the fastest tempo the client needs nine beats, which is longer than a start may be delayed, so
-      // this change is left out.
+      // At the fastest tempo the client needs nine beats, which is longer than a start may be delayed, so the
+      // change to this tempo is left out.
       for change in 0..<(take > 1e6 ? 4 : 5) {
         let studio = studio(tempo: [60, 120, 120, 20, 60][change], frames: 256) {
           $0.wait = wait
@@ -175,8 +175,8 @@ struct EarlyMachineTests {
           late.offset = Micros(500_000)
           studio.rack.append(late)
         }
-        // If a start rolls although it was just moved to the next bar, it is taken back and comes a bar
-        // later.
+        // If a start rolls although it was just moved to the next bar, it is taken back by a locate and comes
+        // a bar later.
         for _ in 0..<4000 where !studio.report.song.isRolling || studio.report.launch.isHolding {
           studio.play(256)
         }
@@ -193,7 +193,7 @@ struct EarlyMachineTests {
     #expect(judged > 100)
   }
 
-  @Test func `a tempo dragged up while a start waits does not postpone it`() {
+  @Test func `dragging the tempo up does not postpone a waiting start`() {
     for frames in [64, 1024] as [UInt32] {
       let studio = studio(tempo: 100, frames: frames) { _ in }
       studio.rack[0].offset = Micros(500_000)
@@ -213,7 +213,7 @@ struct EarlyMachineTests {
     }
   }
 
-  @Test func `a tempo or offset that keeps jumping does not postpone a start forever`() {
+  @Test func `a tempo or offset that keeps jumping postpones no start for ever`() {
     for jumps in ["tempo", "offset"] {
       let studio = studio(tempo: 120, frames: 256) { $0.moment = .beat }
       studio.rack[0].offset = Micros(300_000)
@@ -234,7 +234,7 @@ struct EarlyMachineTests {
     }
   }
 
-  @Test func `a click that is sent early is heard on the first beat`() throws {
+  @Test func `a click sent early because of latency is heard on the first beat`() throws {
     for before in stride(from: 0.0, to: 60, by: 4) {
       let studio = studio(tempo: 120, frames: 256) { _ in }
       studio.settings.offsets[.click1] = Micros(40_000)
@@ -248,7 +248,7 @@ struct EarlyMachineTests {
   }
 
   /// The peer has set the time of the start, and a later start would not be together with the peer's.
-  @Test func `a peer's start is not delayed for a machine with latency`() {
+  @Test func `a peer's start is not delayed for a MIDI machine with latency`() {
     for before in [25.0, 40, 60] {
       let studio = studio(tempo: 120, frames: 256) { _ in }
       studio.settings.syncsStartStop = true

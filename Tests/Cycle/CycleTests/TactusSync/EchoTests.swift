@@ -10,7 +10,7 @@ import Testing
 /// like an echo.
 struct EchoTests {
   @Test(arguments: [0.0, 3_000, 21_000, 60_000, 100_000], [0.0, 1_000])
-  func `offsets that keep changing do not move the tempo, and reveal an echo`(
+  func `changing offsets move no tempo and reveal our echoed MIDI clock`(
     latency: Double, jitter: Double
   ) {
     for seed in 1...3 {
@@ -29,7 +29,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [40.0, 120, 187.3, 400])
-  func `a new period keeps the tempo, and the next change reveals an echo`(tempo: Double) {
+  func `after a new period the next change reveals our echoed MIDI clock`(tempo: Double) {
     for seed in 1...3 {
       let cable = ClockCable(.patchbay, tempo: tempo, seed: UInt64(seed))
       cable.play(seconds: 4)
@@ -40,7 +40,8 @@ struct EchoTests {
       }
       let note: Comment = "\(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"
       #expect(cable.fastest < tempo * 1.001 && cable.slowest > tempo / 1.001, note)
-      // A new period does not move the messages that we send. The next change of our clock reveals the echo.
+      // A new period does not move the messages that we send, but the next change of our clock reveals the
+      // echo.
       cable.studio.setTempo(tempo * 1.05)
       cable.play(seconds: 5)
       #expect(cable.isEcho, note)
@@ -48,7 +49,7 @@ struct EchoTests {
   }
 
   @Test(arguments: campaign([0.0, 1_500, 25_000, 95_000]), campaign([20.0, 120, 300, 999]))
-  func `our own Start does not move the tempo, and reveals an echo`(latency: Double, tempo: Double) {
+  func `our own Start moves no tempo and reveals our echoed MIDI clock`(latency: Double, tempo: Double) {
     for (seed, jitter) in [(1, 0.0), (2, 1_000)] {
       let cable = ClockCable(.thru(latency), tempo: tempo, seed: UInt64(seed))
       cable.jitter = jitter
@@ -67,7 +68,7 @@ struct EchoTests {
   @Test(
     arguments: campaign([0.0, 1_500, 12_000, 40_000, 100_000, 230_000]),
     campaign(ClockCable.Launching.allCases))
-  func `our own Start that comes back moves neither tempo nor grid`(
+  func `our own MIDI Start that comes back moves neither tempo nor grid`(
     latency: Double, way: ClockCable.Launching
   ) {
     // The test begins at three times of Link's clock: a quarter of an hour, fifty minutes, and a month.
@@ -97,7 +98,7 @@ struct EchoTests {
   }
 
   @Test(arguments: campaign([120_000.0, 150_000, 180_000, 210_000, 225_000]))
-  func `our own Start from a machine with delays moves neither tempo nor grid`(
+  func `our own Start that comes back with delays moves no tempo or grid`(
     latency: Double
   ) {
     for seed: UInt64 in 1...16 {
@@ -115,7 +116,7 @@ struct EchoTests {
     }
   }
 
-  /// The events that bend the clock that we send.
+  /// The events that change the pace of the clock that we send.
   private enum Bend: CaseIterable {
     case start, offset, tempo
 
@@ -129,7 +130,7 @@ struct EchoTests {
   }
 
   @Test(arguments: campaign([20.0, 120, 300]), campaign([0.0, 1_000]))
-  func `an echo is noticed within two bars of the first change of our clock`(
+  func `our echoed MIDI clock is noticed in two bars after it changes`(
     tempo: Double, jitter: Double
   ) {
     for bend in Bend.allCases {
@@ -183,7 +184,7 @@ struct EchoTests {
     }
   }
 
-  @Test func `a peer's tempo in an echo is not taken over, and reveals the echo`() {
+  @Test func `a peer's new tempo that our MIDI clock echoes reveals the echo`() {
     let cable = ClockCable(.thru(3_000), tempo: 120)
     cable.jitter = 700
     cable.play(seconds: 10)
@@ -195,7 +196,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [0.0, 1_000])
-  func `a sequencer whose clock replaces an echo is followed`(jitter: Double) {
+  func `a sequencer whose MIDI clock replaces our own echo is followed`(jitter: Double) {
     let cable = ClockCable(.thru(12_000), tempo: 120)
     cable.jitter = jitter
     cable.play(seconds: 3)
@@ -206,7 +207,7 @@ struct EchoTests {
     cable.device = .own { _ in 126 }
     cable.play(seconds: 4)
     #expect(!cable.isEcho && abs(cable.tempo - 126) < 0.35, "\(cable.tempo)")
-    // Then a sequencer of the session's tempo replaces the echo. Its Start reveals the change.
+    // Then a sequencer at the session's tempo replaces the echo. Its Start shows that it is not our clock.
     cable.device = .thru(12_000)
     cable.stop()
     cable.play(seconds: 2)
@@ -222,7 +223,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [0.03, 0.3, 2])
-  func `a machine that follows us slowly does not run away with the tempo`(weight: Double) {
+  func `a machine that slowly follows our MIDI clock does not move our tempo`(weight: Double) {
     let cable = ClockCable(.follower(seconds: weight), tempo: 120)
     cable.play(seconds: 3)
     cable.look()

@@ -3,14 +3,15 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Compiles whole modules as Embedded Swift without allocation. This is stricter than the annotations, which
-/// check only called functions. It also shows that the modules need no operating system.
+/// Compiles whole modules as Embedded Swift without allocation. This is stricter than the annotations
+/// (`@_noAllocation`), which check only called functions. It also shows that the modules need no operating
+/// system.
 struct EmbeddedTests {
-  /// The limit is long, because the compiler gets only the processor time that the other tests leave.
+  /// The limit for the compiler is long, because it gets only the processor time that the other tests leave.
   private static let patience = Duration.seconds(900)
 
   @Test
-  func `pure modules allocate nothing, and Link's need no operating system`()
+  func `modules for real time allocate nothing, Link's need no system`()
     throws
   {
     let result = try ChildProcess.run(["\(Lab.top)/tools/lint-embedded"], within: Self.patience)
@@ -29,7 +30,7 @@ struct EmbeddedTests {
     #expect(result.output == (lines + portable).joined())
   }
 
-  @Test func `a planted allocation is found`() throws {
+  @Test func `the check for allocations finds a planted one`() throws {
     var path = Array("/tmp/planted-XXXXXX.swift".utf8CString)
     let file = mkstemps(&path, 6)
     defer {

@@ -8,15 +8,15 @@ import Testing
 @testable import TactusSync
 
 /// Random evenings with commands, peers, slow and dead clients, lost cycles, tempo changes and server
-/// restarts. The rules of docs/launching.md alone decide what is right. EVENINGS sets the
-/// number of evenings, FIRST_EVENING the first seed.
+/// restarts. The rules of docs/launching.md alone decide whether a start is right. The environment variable
+/// EVENINGS sets the number of evenings, FIRST_EVENING the first seed.
 struct EveningTests {
   private static let count = number("EVENINGS") ?? 12
   private static let first = number("FIRST_EVENING") ?? 0
 
   private static func number(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
-  @Test func `each start off the grid is reported, and nothing waits for ever`() {
+  @Test func `in simulated evenings starts are on the grid and no wait is endless`() {
     var judged = 0
     var told = 0
     for seed in Self.first..<Self.first + Self.count {
@@ -32,8 +32,8 @@ struct EveningTests {
       "evenings \(Self.first)..<\(Self.first + Self.count): \(judged) starts judged, peers knew of \(told)")
   }
 
-  /// The planted fault: JACK lets a start roll that we hold.
-  @Test func `a simulated evening detects a planted fault`() {
+  /// The planted fault is that JACK lets a start roll that we hold.
+  @Test func `a simulated evening detects that JACK rolls while we hold a start`() {
     var found: Set<String> = []
     for seed in 0..<6 as Range<UInt64> {
       let evening = Evening(seed: seed)
@@ -52,22 +52,23 @@ private final class Evening {
   let frames: UInt32
   private var dice: Dice
   private(set) var broken: [Breach] = []
-  /// The number of starts that had to be on the grid. `told` is the number of these starts that we proposed
-  /// to the session.
+  /// The number of starts that had to be on the grid and were checked. `told` is the number of these starts
+  /// that we proposed to the session.
   private(set) var judged = 0, told = 0
   private(set) var diary: [String] = []
-  /// Whether JACK rolls although we have not said yes.
+  /// Whether JACK lets a start roll although we have not said yes.
   var plantsFault = false
 
   private let begin: Double
-  /// The number of cycles for which the control thread is still late.
+  /// The number of cycles for which the control thread will not run yet, because it is late.
   private var lateCycles = 0
-  /// Whether the next start may be off the grid. `isRetimed`: whether its time may differ from the time that
-  /// peers know.
+  /// Whether the next start may be off the grid. `isRetimed`: whether the start's time may differ from the
+  /// time that peers know.
   private var hasWord = false, isRetimed = false
-  /// The number of cycles since the transport began to roll; nil: it stands, or its start has been checked.
+  /// The number of cycles since the transport began to roll; nil: the transport stands, or its start has been
+  /// checked.
   private var rolling: Int?
-  /// The number of proposals that came before this start.
+  /// The number of proposals to the session that came before this start.
   private var toldBefore = 0
   /// The session's beat in the first cycle of this start.
   private var startedAt = 0.0
@@ -100,7 +101,7 @@ private final class Evening {
     rest()
   }
 
-  /// Ends all disturbances. Everything that waits must now come to an end.
+  /// Ends all disturbances. After this, every start, stop and locate that waits must come to an end.
   private func rest() {
     note("rest")
     studio.othersTake = 0
@@ -141,7 +142,7 @@ private final class Evening {
       command(.jump(frame: frame(of: beat), beat: beat, step: studio.settings.launchStep.value))
     case 8:
       // After a change of tempo, a rolling song's beats no longer follow from its frames. So locate only
-      // while nothing moves.
+      // while the transport stands.
       if !studio.report.isMoving {
         command(.locate(frame: frame(of: Double.random(in: 0..<64, using: &dice))))
       }
@@ -214,7 +215,7 @@ private final class Evening {
     if report.launch.isGivenUp || report.launch.cutStarts != cutStarts { hasWord = true }
     cutStarts = report.launch.cutStarts
     judge(report, wasUnderWay: wasUnderWay)
-    // Do not check this if the control thread may have been late.
+    // Check the time of the request only if the control thread was not late.
     if case .asked(let request) = studio.plan.stage, lateCycles == 0,
       studio.due > Double((request.time + TransportLimits.answerTimeout).count) + 100_000
     {
@@ -223,13 +224,13 @@ private final class Evening {
   }
 
   /// Whether the session's start time comes from our proposal of this start. It does not if the session
-  /// already played when an earlier server ran.
+  /// already played while an earlier server ran.
   private var isTimeOurs: Bool {
     studio.told.dropFirst(toldBefore).last { $0.change == .playing(true) }?.moment
       == studio.timeOfPlaying
   }
 
-  /// Checks a start once it has rolled for 60 ms. Within the first 30 ms it may be taken back.
+  /// Checks a start once it has rolled for 60 ms. Within the first 30 ms a locate may take the start back.
   private func judge(_ report: Report, wasUnderWay: Bool) {
     if report.song.isRolling, !wasUnderWay {
       (rolling, startedAt) = (0, report.sessionBeat)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// `--launch-align exact`: the host's bar falls on the session's bar, to the frame.
+/// With `--launch-align exact`, the host's bar falls on the session's bar, exact to the frame.
 struct ExactLaunchTests {
   private func transport(from frame: UInt32 = 384_000) -> FakeTransport {
     var jack = FakeTransport()
@@ -18,7 +18,7 @@ struct ExactLaunchTests {
   }
 
   @Test(arguments: [20.0, 120, 187.3, 300], [1.0, 4, 7])
-  func `the start position is heard on the boundary, exact to the frame`(bpm: Double, quantum: Double) throws
+  func `an exact start's place is heard on its bar or beat, to the frame`(bpm: Double, quantum: Double) throws
   {
     for press in 0..<9 {
       var jack = transport()
@@ -36,7 +36,8 @@ struct ExactLaunchTests {
       #expect(
         abs(error) <= jack.frameMicros + 2 * jack.jitter,
         "\(bpm) BPM, quantum \(quantum), press \(press): \(error) us")
-      // If Play comes too close to the boundary for a pre-roll, the start takes the next boundary.
+      // If Play is pressed so close to the bar or beat that no pre-roll fits, the start takes the next bar or
+      // beat.
       let room = (try #require(jack.rolledAt)) - jack.latency - asked
       #expect(room <= quantum * 60e6 / bpm + 60_000)
       #expect(jack.pressedAt &- jack.rolledFrom <= 256)
@@ -56,7 +57,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a cycle that we lose during the wait leaves the start exact`() throws {
+  @Test func `a cycle lost while an exact start waits leaves the start exact`() throws {
     for lost in 1...90 {
       for count in 1...3 {
         var jack = transport()
@@ -75,7 +76,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a driver stall during the wait delays a start, which stays exact`() throws {
+  @Test func `a driver stall while an exact start waits delays it, still exact`() throws {
     var put = 0
     for stalled in 1...90 {
       var jack = transport()
@@ -89,7 +90,7 @@ struct ExactLaunchTests {
       let isPutOff = jack.rolledAt == nil
       jack.run(seconds: 1.6)
       let error = try #require(jack.launchError, "cycle \(stalled)")
-      // Between our yes and the first rolling cycle no stall can be corrected.
+      // A stall between our yes and the first rolling cycle cannot be corrected.
       let tolerance = jack.lastAnswer == stalled ? jack.period * 2 : jack.frameMicros
       #expect(abs(error) <= tolerance, "stall before cycle \(stalled): \(error) us")
       if isPutOff { put += 1 }
@@ -97,7 +98,7 @@ struct ExactLaunchTests {
     #expect((1...40).contains(put))
   }
 
-  @Test func `a start beside a client that seeks at each relocation is exact`() throws {
+  @Test func `an exact start stays exact beside a client that seeks at each locate`() throws {
     for press in 0..<20 {
       var jack = transport()
       jack.otherHolds = 200_000
@@ -114,8 +115,8 @@ struct ExactLaunchTests {
   }
 
   /// We correct the transport's place a last time shortly before the beat. The client has to seek for this
-  /// locate, too.
-  @Test func `an unknown slow client delays a start, which stays exact`() throws {
+  /// last locate, too.
+  @Test func `a slow client not known before delays a start, which stays exact`() throws {
     var moved: UInt64 = 0
     for press in 0..<200 {
       var jack = transport()
@@ -129,14 +130,15 @@ struct ExactLaunchTests {
       jack.run(seconds: 12.5)
       #expect(abs(try #require(jack.launchError)) <= jack.frameMicros + 2 * jack.jitter, "press \(press)")
       #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
-      // The client was ready after four seconds, and is late only for the last correction of the place.
+      // The client was ready after four seconds, and was late only for the last correction of the transport's
+      // place.
       #expect(jack.launch.others.micros < 2_000_000)
       moved += jack.launch.moved
     }
     #expect(moved > 10)
   }
 
-  @Test func `a start is exact if tempo, quantum and session change in the wait`() throws {
+  @Test func `a start is exact if tempo, quantum and session change while it waits`() throws {
     var jack = transport()
     jack.songBeat = Beats(12)
     jack.run(seconds: 0.1)
@@ -152,7 +154,7 @@ struct ExactLaunchTests {
     #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
   }
 
-  @Test func `a stop during the wait returns to where Play was pressed`() throws {
+  @Test func `a stop while an exact start waits returns to where Play was pressed`() throws {
     for moment in 0..<30 {
       var jack = transport()
       jack.run(seconds: 0.3)
@@ -172,7 +174,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a locate during or after the wait is not undone`() throws {
+  @Test func `a client's locate while an exact start waits, or after, is not undone`() throws {
     var jack = transport()
     jack.run(seconds: 0.3)
     jack.pressPlay()
@@ -194,7 +196,7 @@ struct ExactLaunchTests {
     #expect(jack.startedAt == Beats(2))
   }
 
-  @Test func `after a start within a beat the first click is on the next beat`() throws {
+  @Test func `after an exact start inside a beat the first click is the next beat's`() throws {
     let studio = Studio(tempo: 117)
     studio.asksBeforeRolling = true
     studio.isMaster = true

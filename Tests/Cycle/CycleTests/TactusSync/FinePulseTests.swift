@@ -7,7 +7,8 @@ import Testing
 
 @testable import TactusSync
 
-/// Pulse edges between two frames, measured in the signal that a converter makes of the samples.
+/// Pulse edges that lie between two frames. They are measured in the signal that a converter makes of the
+/// samples.
 struct FinePulseTests {
   /// The samples of a pulse at this tempo, and the place of each beat in them, in frames.
   private func played(
@@ -32,8 +33,8 @@ struct FinePulseTests {
     return (samples, beats)
   }
 
-  /// The time near `place` at which the signal after an ideal converter rises through `level`: a windowed
-  /// sinc over 64 frames.
+  /// The time near `place` at which the signal behind an ideal converter (a windowed sinc over 64 frames)
+  /// rises through `level`.
   private func crossing(_ samples: [Float], near place: Double, level: Double = 0.5) -> Double {
     func value(_ time: Double) -> Double {
       let middle = Int(time.rounded())
@@ -71,7 +72,7 @@ struct FinePulseTests {
   }
 
   @Test(arguments: campaign([61.7, 120, 187.3, 240.1]), campaign([64, 256, 1_024] as [UInt32]))
-  func `a fine edge is within two microseconds of the beat`(tempo: Double, frames: UInt32) {
+  func `a fine pulse edge is within two microseconds of the beat`(tempo: Double, frames: UInt32) {
     let (samples, beats) = played(tempo: tempo, frames: frames) { _ in }
     for place in beats where Int(place) + 300 < samples.count {
       let crossed = (crossing(samples, near: place) - place) / 48_000 * 1e6
@@ -80,7 +81,7 @@ struct FinePulseTests {
     }
   }
 
-  @Test func `an edge that is rounded to a frame is less exact than a fine edge`() {
+  @Test func `a pulse edge rounded to a frame is less exact than a fine edge`() {
     let (samples, beats) = played(tempo: 187.3, frames: 256) { $0.isFine = false }
     let errors = beats.filter { Int($0) + 300 < samples.count }.map {
       abs(lag(samples, at: $0)) / 48_000 * 1e6

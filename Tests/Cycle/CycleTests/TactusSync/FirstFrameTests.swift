@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// A start after which the transport rolls from another frame than the one at which it stood.
+/// Starts after which the transport rolls from another frame than the one at which it stood.
 struct FirstFrameTests {
   private func studio(_ alignment: Alignment, tempo: Double = 120) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -17,8 +17,8 @@ struct FirstFrameTests {
     return studio
   }
 
-  /// Starts the transport. Returns the microseconds by which a host that counts frames at this tempo is late
-  /// for the session's bars.
+  /// Starts the transport. Returns the microseconds by which a host (a DAW that counts frames at this tempo)
+  /// is late for the session's bars.
   private func start(_ studio: Studio, _ frames: UInt32, tempo: Double = 120) -> Double {
     studio.transport.state = .starting
     var cycles = 0
@@ -40,14 +40,14 @@ struct FirstFrameTests {
   }
 
   private func expectOnBar(_ error: Double, _ alignment: Alignment, _ frames: UInt32, _ name: String) {
-    // The bound is slightly more than half a period. For an exact start it is half a frame, and a frame for
-    // rounding.
+    // The bound in microseconds is slightly more than half a period. For an exact start it is half a frame,
+    // and a frame for rounding.
     let bound = alignment == .exact ? 32 : Double(frames) / 0.048 * 0.51
     #expect(abs(error) <= bound, "\(alignment), \(frames), \(name): \(error) us")
   }
 
   @Test(arguments: [Alignment.nearest, .exact], [256, 1024] as [UInt32])
-  func `a start is on its bar even if a stop hides a cycle`(alignment: Alignment, frames: UInt32) {
+  func `a start is on its bar though a stop shows an old frame`(alignment: Alignment, frames: UInt32) {
     for isPipeWire in [true, false] {
       let studio = studio(alignment)
       studio.rollsAsPipeWire = isPipeWire
@@ -61,7 +61,7 @@ struct FirstFrameTests {
         #expect(abs(studio.report.song.hostLag - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
         stop(studio, frames)
         if round % 3 == 2 {
-          // One of these locates goes to the place where the transport stands already.
+          // In round 2 the locate goes to the frame where the transport stands already.
           studio.locate = round == 2 ? studio.transport.frame : 48_000
           studio.play(seconds: 0.1, frames: frames)
         }
@@ -83,7 +83,7 @@ struct FirstFrameTests {
       abs(studio.report.song.hostLag - studio.report.launch.error) < 2, "\(studio.report.song.hostLag) us")
   }
 
-  @Test func `the frame of the next start is unknown until a locate or a stop`() {
+  @Test func `the frame a start will roll from is unknown until a locate or stop`() {
     let located = studio(.exact)
     located.play(seconds: 0.2)
     #expect(!located.report.isFirstFrameUnknown)
@@ -93,14 +93,14 @@ struct FirstFrameTests {
     located.play(seconds: 0.01)
     #expect(!located.report.isFirstFrameUnknown)
     expectOnBar(start(located, 256), .nearest, 256, "from the very beginning")
-    // After a change of the driver the transport stands at another frame, without a locate.
+    // A change of the driver puts the transport at another frame, without a locate.
     stop(located, 256)
     located.transport.frame = 7_000
     located.play(seconds: 0.01)
     #expect(located.report.isFirstFrameUnknown)
   }
 
-  @Test func `on an unknown kind of server, starts are right from the second on`() {
+  @Test func `on an unknown server, starts are on the bar from the second on`() {
     let studio = studio(.nearest)
     studio.skipsBehindLocate = true
     studio.play(seconds: 0.3)
@@ -113,7 +113,7 @@ struct FirstFrameTests {
     }
   }
 
-  @Test func `a cycle lost at a start or stop does not spoil what we learned`() {
+  @Test func `a cycle lost at a start or stop does not put later starts off the bar`() {
     let studio = studio(.nearest)
     studio.rollsAsPipeWire = false
     studio.play(seconds: 0.3)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import TactusSync
 
-/// Other programs may report any latency. We believe up to 2 s, so no start, bar or output may move by more
-/// than 2 s.
+/// Other programs may report any latency. We believe latencies up to 2 s, so no start, bar or output may move
+/// by more than 2 s.
 struct ForeignLatencyTests {
   private static let bound = 2e6
   private static let kinds: [OutputSettings] = [
@@ -46,7 +46,7 @@ struct ForeignLatencyTests {
   }
 
   @Test(arguments: campaign(1...16))
-  func `no accepted latency moves a start, bar or output by more than 2 s`(seed: UInt64) throws {
+  func `no latency of other clients moves a start, bar or output by over 2 s`(seed: UInt64) throws {
     var dice = Dice(seed: seed)
     let studio = studio(&dice)
     let frames: UInt32 = [256, 1_024, 2_048][Int(seed % 3)]
@@ -60,12 +60,12 @@ struct ForeignLatencyTests {
       if studio.report.song.isRolling { rolled = studio.due }
     }
     let start = try #require(rolled, "held for 40 s")
-    // The start may wait for a bar, for one more bar if the first bar comes too soon for the latencies, and
+    // The start may wait for a bar, for one more bar if the nearest one comes too soon for the latencies, and
     // for the time by which outputs are sent early.
     #expect(start - pressed <= 24e6 + Self.bound, "\(studio.latencies)")
     #expect((-Self.bound - 2 * period...2 * period).contains(distance(studio, start)))
     studio.play(seconds: 26, frames: frames)
-    // The report's beat belongs to the frame that leaves now and is heard up to 2 s later.
+    // The report's beat belongs to the frame that passes through JACK now and is heard up to 2 s later.
     let song = studio.report.sessionBeat - studio.report.song.beat
     #expect(abs(song / 4 - (song / 4).rounded()) < 1e-6)
     let ahead = (studio.report.sessionBeat - studio.beat(at: studio.due)) * 3e6

@@ -5,8 +5,8 @@ import Testing
 
 @testable import TactusSync
 
-/// An export, in which the server runs as fast as it can. The server's time means nothing, and the session is
-/// not changed.
+/// An export (a freewheel), in which the server runs as fast as it can. The server's time means nothing, and
+/// the session is not changed.
 struct FreewheelTests {
   /// Expects that from `start` on a click is heard for each beat of the session, and no other click.
   private func expectEveryBeat(_ studio: Studio, from start: Double, _ clicks: [Studio.Onset]) {
@@ -38,7 +38,7 @@ struct FreewheelTests {
   }
 
   @Test(arguments: [0.3, 7.3, 60])
-  func `a song that ended in an export is silent after it`(seconds: Double) {
+  func `a song that ended during an export is silent after the export`(seconds: Double) {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.click.isOn = true
@@ -56,7 +56,7 @@ struct FreewheelTests {
     #expect(studio.runEdges.last?.value == 0)
   }
 
-  @Test func `a song that rolls on after an export is heard at once`() {
+  @Test func `a song that rolls on after an export has its clicks at once`() {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.click.isOn = true
@@ -94,8 +94,8 @@ struct FreewheelTests {
     #expect(studio.clicks.map { $0.frame - first } == (0...8).map { $0 * 23_040 })
   }
 
-  /// The frames of an export are its only clock. Bar 1 is where the song begins, whatever the phase of the
-  /// session.
+  /// An export has no other clock than its own frames. Its bar 1 is where the song begins, whatever the phase
+  /// of the session.
   @Test(arguments: [0, 100_001, 4_294_900_000] as [UInt32], [0.0, 0.37, 0.5, 0.81])
   func `an export counts its beats by its own frames`(frame: UInt32, phase: Double) {
     let studio = Studio(tempo: 120)
@@ -114,7 +114,7 @@ struct FreewheelTests {
     let (first, start) = (studio.frame, studio.transport.frame)
     for _ in 0..<1000 {
       studio.play(256)
-      // The transport's frame has just wrapped. The beat must be that of the frames since the start.
+      // The transport's frame has just wrapped, but the beat must be that of the frames since the start.
       let beats = Double(frame) / 24_000 + Double(studio.transport.frame &- 256 &- frame) / 24_000
       let shown = studio.transport.bbt
       let ticks = (shown?.beats ?? -1) - 0.5 / 1920 - beats
@@ -161,7 +161,7 @@ struct FreewheelTests {
     studio.transport.state = .stopped
     studio.play(seconds: 1)
     studio.isFreewheeling = false
-    // Four seconds are longer than the time in which a tempo that was shown counts as an echo.
+    // Four seconds are longer than the time for which a tempo that was shown counts as an echo.
     studio.play(seconds: 4)
     #expect(studio.told.isEmpty)
     studio.requests = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)
@@ -218,7 +218,7 @@ struct FreewheelTests {
     }
     play(seconds: 2)
     #expect(studio.told.first?.change == .tempo(120))
-    // The session's tempo stays 130, which a peer has chosen.
+    // The session's tempo must stay 130, because a peer has chosen it.
     let told = studio.told.count
     studio.isFreewheeling = true
     studio.transport.state = .rolling

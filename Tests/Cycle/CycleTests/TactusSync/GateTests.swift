@@ -43,7 +43,7 @@ struct GateTests {
         tempo: line.tempo, beatOrigin: line.beatOrigin, timeOrigin: line.timeOrigin - Micros(12_000))
       studio.play(seconds: 0.5)
     }
-    // A box that counts pulses must have got each pulse, although time jumped.
+    // A sync box that counts pulses must have got each pulse, although time jumped.
     let beats =
       studio.beat(at: studio.pulses.last!.onset.heard) - studio.beat(at: studio.pulses[0].onset.heard)
     #expect(abs(Double(studio.pulses.count) - (beats + 6 * 0.024) * 24 - 1) < 1)
@@ -62,8 +62,8 @@ struct GateTests {
     studio.play(seconds: 2.6)
     #expect(studio.pulses.isEmpty)
     studio.transport.state = .rolling
-    // The session is at beat 10.4. The song begins on beat 10, so its next bar lines are at 13, 16, 19 and
-    // 22.
+    // The session is at beat 10.4. The song begins on beat 10 in bars of three beats, so its next bar lines
+    // are at beats 13, 16, 19 and 22.
     studio.play(seconds: 3)
     let grid = Grid(studio.timeline)
     #expect(studio.pulses.map { grid.beat(at: $0.onset.heard).rounded() } == [13, 16, 19, 22])
@@ -88,7 +88,7 @@ struct GateTests {
     #expect(abs(try #require(studio.runEdges.last).heard - stop) <= 12)
   }
 
-  @Test func `jitter of clocks and pulses is reported, and forgotten later`() {
+  @Test func `the jitter of MIDI clocks and pulses is reported, and forgotten later`() {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.pulse.rate = .twentyFour

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusSync
 
-/// Starts that wait long: for a count-in, a far bar or a peer.
+/// Starts that wait long: for a count-in, for a far bar or for a peer.
 struct HeldStartTests {
   /// A server that ends a hold `limit` microseconds after the last request to start, as PipeWire does.
   private struct Server {
@@ -20,7 +20,7 @@ struct HeldStartTests {
   }
 
   @Test(arguments: [64, 256, 1024, 4096] as [UInt32])
-  func `a four-bar count-in is held on a server that allows five seconds`(period: UInt32) {
+  func `a four-bar count-in is held though the server holds only five seconds`(period: UInt32) {
     let studio = Studio(tempo: 60)
     studio.asksBeforeRolling = true
     studio.settings.launch.countIn = 4
@@ -48,7 +48,7 @@ struct HeldStartTests {
     #expect((3...6).contains(requests))
   }
 
-  @Test func `a server that holds as long as asked gets no second request`() {
+  @Test func `a server that holds starts as long as asked gets no second request`() {
     var renewal = HoldRenewal()
     var requests = 0
     for second in 0..<60 {
@@ -59,8 +59,8 @@ struct HeldStartTests {
     #expect(requests == 0)
   }
 
-  /// jackd counts its limit in periods (facts: jack 4), so the hold ends sooner after such a change.
-  @Test func `a shorter period while a start waits renews the hold`() {
+  /// jackd counts its timeout in periods (facts: jack 4), so with a shorter period the hold ends sooner.
+  @Test func `a shorter JACK period while a start waits renews the hold`() {
     let studio = Studio(tempo: 60)
     studio.asksBeforeRolling = true
     studio.server = TransportServer(longestHold: nil)
@@ -79,7 +79,7 @@ struct HeldStartTests {
     #expect(studio.holdRequests == 1)
   }
 
-  @Test func `the limit of five seconds begins anew with each hold`() {
+  @Test func `PipeWire's five seconds for a held start begin anew with each hold`() {
     var renewal = HoldRenewal()
     var asked: [Int] = []
     for tenth in 0..<200 {
@@ -92,7 +92,7 @@ struct HeldStartTests {
     #expect(asked == [40, 140])
   }
 
-  @Test func `JACK's limit allows for a tempo that is set together with a start`() {
+  @Test func `JACK's start timeout allows for a tempo set together with a start`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 1)
     var song = Settings()
@@ -103,7 +103,7 @@ struct HeldStartTests {
     // At 72 BPM twelve beats last 10 s. The wait for the bar may add 2.5 s, and the start may miss two bars.
     let limit = studio.report.syncLimit(for: song, beatMicros: 60e6 / 72, usual: usual)
     #expect((limit?.count ?? 0) >= 17_500_000)
-    // If the tempo rises (beats get shorter), the limit for the report's own tempo holds.
+    // If the tempo rises (beats become shorter), the timeout for the report's own tempo holds.
     #expect(
       studio.report.syncLimit(for: song, beatMicros: 100_000, usual: usual)
         == studio.report.syncLimit(for: song, usual: usual))
@@ -132,7 +132,7 @@ struct HeldStartTests {
     #expect(studio.told.isEmpty)
   }
 
-  @Test func `JACK's limit includes the wait for a peer that is far ahead`() {
+  @Test func `JACK's start timeout includes the wait for a peer's far start time`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 0.1)
     var report = studio.report
@@ -140,7 +140,7 @@ struct HeldStartTests {
       report.notBefore = report.moment.heard.start + seconds * 1e6
       #expect(report.longestHold(by: Settings()) == seconds * 1e6 + 6e6)
     }
-    // Even with an absurd time of a peer's start, the wait ends.
+    // The wait must end even if the time of a peer's start is absurd.
     report.notBefore = report.moment.heard.start + 1e12
     #expect(report.longestHold(by: Settings()) == 906e6)
   }

@@ -6,24 +6,24 @@ import Testing
 
 @testable import TactusSync
 
-/// A host with its own crystal that shows bars, beats and cut-off ticks, and a session. The session carries
-/// out each proposal some milliseconds later, as if the proposal had gone through the queue to the network
-/// thread.
+/// A host (another timebase master) with its own crystal that shows bars, beats and cut-off ticks, and a
+/// session. The session carries out each proposal some milliseconds later, as if the proposal had gone
+/// through the queue to the network thread.
 private struct FakeHost {
   var ticksPerBeat = 1920.0
-  /// The drift of the host's crystal against Link's clock, as a share.
+  /// The drift of the host's crystal against Link's clock, as a share of the time.
   var drift = 0.0
   /// The largest error of a cycle's time, in microseconds.
   var jitter = 0.0
   var frames = 256.0, rate = 48_000.0
-  /// On average we lose one cycle in this number. As often the host is late and shows its last position once
-  /// more. 0: neither happens.
+  /// The number of cycles of which, on average, we lose one. Equally often the host is late and shows its
+  /// last position once more. 0: neither happens.
   var losesOneIn = 0.0
   /// Whether the host's position comes through PipeWire, which carries the beat as a fraction and rounds
   /// ticks down a second time.
   var isPipeWire = false
-  /// The meter of the host's bars. `countsQuarters`: whether the host's tempo counts quarters instead of the
-  /// meter's notes.
+  /// The meter of the host's bars. `countsQuarters`: whether the host's tempo counts quarters a minute
+  /// instead of the meter's notes.
   var meter = Meter()
   var countsQuarters = false
   private var unit = TempoUnit()
@@ -55,8 +55,8 @@ private struct FakeHost {
       startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
   }
 
-  /// The present distance of the host's beat from the session's beat, without averaging, in microseconds,
-  /// wrapped into a quantum of 4.
+  /// The present distance of the host's beat from the session's beat in microseconds, without averaging. It
+  /// is wrapped into a quantum of 4 beats.
   var error: Double {
     let grid = Grid(session.timeline)
     let away = beats - grid.beat(at: now)
@@ -127,7 +127,7 @@ private struct FakeHost {
 
 @Suite struct HostFollowerTests {
   @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
-  func `a steady host is followed within 1 ms, then nothing is proposed`(ticks: Double, isPipeWire: Bool) {
+  func `a steady host is followed within 1 ms, with no further proposals`(ticks: Double, isPipeWire: Bool) {
     for (tempo, seed) in [(120.0, 1), (117.3, 2), (61.7, 3), (174, 4), (249.9, 5)] as [(Double, UInt64)] {
       var host = FakeHost(sessionTempo: 97, seed: seed)
       host.tempo = { _ in tempo }
@@ -144,9 +144,10 @@ private struct FakeHost {
     }
   }
 
-  /// Hydrogen shows such ticks in 6/8: a cycle holds less than one tick of an eighth, or one and a half.
+  /// Hydrogen shows such ticks in 6/8: a cycle holds less than one tick of an eighth, or one and a half
+  /// ticks.
   @Test(arguments: [64, 256, 1024], [false, true])
-  func `coarse ticks of eighths show the unit of the host's tempo`(frames: Double, countsQuarters: Bool) {
+  func `a host's coarse ticks in 6/8 show the unit of its tempo`(frames: Double, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 4)
     host.frames = frames
     host.tempo = { _ in 88 }
@@ -155,7 +156,7 @@ private struct FakeHost {
     host.countsQuarters = countsQuarters
     host.run(seconds: 8)
     #expect(abs(host.session.tempo - 88) < 1, "\(host.session.tempo)")
-    // At a locate nothing is shown for a moment, but the master stays the same.
+    // At a locate the master shows no position for a moment, but it is the same master.
     host.isRolling = false
     host.hasLeft = true
     host.run(seconds: 0.1)
@@ -188,7 +189,7 @@ private struct FakeHost {
   }
 
   @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
-  func `three seconds after a tempo ramp nothing more is proposed`(
+  func `three seconds after a host's tempo ramp nothing more is proposed`(
     ticks: Double, isPipeWire: Bool
   ) {
     for seed in 1...8 as ClosedRange<UInt64> {
@@ -197,8 +198,8 @@ private struct FakeHost {
       host.isPipeWire = isPipeWire
       host.jitter = 40
       host.losesOneIn = 200
-      // As in measurements with a real host, the tempo steps about every 25 ms, and each step takes effect in
-      // the middle of a cycle.
+      // The tempo steps about every 25 ms, as measured with a real host, and each step takes effect in the
+      // middle of a cycle.
       host.tempo = { seconds in 133 - 2 * min(20, max(0, ((seconds - 3) / 0.025).rounded(.down))) }
       host.run(seconds: 3)
       host.run(seconds: 0.5) { #expect(abs($0.error) < 10_000) }
@@ -211,7 +212,7 @@ private struct FakeHost {
     }
   }
 
-  @Test(arguments: [0.6, 1.5, 4.9]) func `a small distance is corrected by two proposals`(
+  @Test(arguments: [0.6, 1.5, 4.9]) func `a small distance from a host's beat is corrected by two proposals`(
     milliseconds: Double
   ) {
     var host = FakeHost()
@@ -228,7 +229,7 @@ private struct FakeHost {
     #expect(host.commits.count - before == 2)
   }
 
-  @Test(arguments: [false, true]) func `if a host stops or leaves in a correction, its own tempo stays`(
+  @Test(arguments: [false, true]) func `if a host stops or leaves in a correction, the host's tempo stays`(
     leaves: Bool
   ) {
     var host = FakeHost()
@@ -241,7 +242,7 @@ private struct FakeHost {
     #expect(!host.follower.isCorrecting && abs(host.session.tempo - 120) < 0.01)
   }
 
-  @Test func `a cycle that still shows the last position is not measured`() {
+  @Test func `a cycle in which a host shows its last position again is ignored`() {
     var host = FakeHost()
     host.run(seconds: 5)
     let before = host.follower.phaseError
@@ -253,7 +254,7 @@ private struct FakeHost {
   }
 
   @Test(arguments: [-100e-6, -20e-6, 20e-6, 100e-6])
-  func `the drift of a crystal is learned`(drift: Double) {
+  func `the drift of a host's crystal is learned`(drift: Double) {
     var host = FakeHost()
     host.drift = drift
     host.jitter = 40
@@ -284,7 +285,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func `with peers the grid is never forced unless the host is the clock`() {
+  @Test func `with peers the session's grid moves only if the host is the clock`() {
     var host = FakeHost()
     host.session.isConnected = true
     host.locate(1.3)
@@ -320,7 +321,7 @@ private struct FakeHost {
     #expect(host.session.tempo == 121)
   }
 
-  @Test func `a host's tempo outside of Link's range is doubled or halved`() {
+  @Test func `a host's tempo outside Link's range is doubled or halved`() {
     for (tempo, session) in [(15.0, 30.0), (6, 24), (1200, 600), (2400, 600)] {
       var host = FakeHost()
       host.tempo = { _ in tempo }
@@ -329,7 +330,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func `a host that shows nonsense causes no proposal`() {
+  @Test func `a host that shows impossible tempos or positions causes no proposal`() {
     var follower = HostFollower()
     for tempo in [0, .nan, -3, 1e9, .leastNonzeroMagnitude] {
       let bbt = BBT(
@@ -344,7 +345,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func `a tempo shown for one cycle is ignored`() {
+  @Test func `a host's tempo that is shown for one cycle only is ignored`() {
     var host = FakeHost()
     host.run(seconds: 5)
     let before = host.commits.count
@@ -354,9 +355,9 @@ private struct FakeHost {
     #expect(host.commits.count == before)
   }
 
-  /// After a locate of a standing transport nothing is shown for a cycle, on PipeWire for several cycles.
+  /// After a locate of a standing transport no position is shown for a cycle, on PipeWire for several cycles.
   @Test(arguments: [1, 3, 40])
-  func `a peer's tempo stays when the host shows nothing for a moment`(cycles: Int) {
+  func `a peer's tempo stays when a host shows no position for a moment`(cycles: Int) {
     for isRolling in [false, true] {
       var host = FakeHost()
       host.isRolling = isRolling
@@ -369,8 +370,8 @@ private struct FakeHost {
       host.hasLeft = false
       host.run(seconds: 3)
       #expect(abs(host.session.tempo - 131) < 0.01)
-      // A change of the host's tempo goes into the session at once, even if the tempo changed while the host
-      // showed nothing.
+      // A change of the host's tempo must go into the session at once, even if it came while the host showed
+      // no position.
       host.hasLeft = true
       host.tempo = { _ in 99 }
       host.run(seconds: (Double(cycles) + 0.5) * 256 / 48_000)
@@ -380,7 +381,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func `a host that comes long after another is followed from its first tempo`() {
+  @Test func `a host that joins long after the last one is followed from the start`() {
     var host = FakeHost()
     host.isRolling = false
     host.run(seconds: 1)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TactusSync
 
-/// The table at the head of `Launch.swift`, row by row.
+/// The tests of each row of the table at the head of `Launch.swift`.
 struct LaunchTableTests {
   /// A transport at beat 40 of its song and 120 BPM; the session's bars are at whole multiples of two
   /// seconds.
@@ -59,7 +59,7 @@ struct LaunchTableTests {
       ask()
     }
 
-    /// We have released the start, another client holds it, and it has moved to the next bar.
+    /// The start is released, but another client holds it, and the start has moved to the next bar.
     mutating func miss() {
       pressPlay(before: Self.bar)
       see(.starting)
@@ -79,7 +79,7 @@ struct LaunchTableTests {
 
   private typealias Scenario = @Sendable (inout Stand) throws -> Void
 
-  /// For each row of the table: the events that come before, and the row's own event.
+  /// The events of each row of the table: those that come before, and the row's own event.
   private static let rows: [String: (exact: Bool, before: Scenario, event: Scenario)] = [
     "idle | stops": (false, { $0.see(.rolling) }, { $0.see(.stopped) }),
     "idle | asked": (false, { $0.see(.rolling) }, { $0.ask() }),
@@ -249,7 +249,7 @@ struct LaunchTableTests {
     return Array(rows.dropFirst(2))
   }
 
-  @Test func `each row of the table in Launch.swift holds`() throws {
+  @Test func `each row of the launch table in Launch.swift holds`() throws {
     let table = try table()
     #expect(table.count == Self.rows.count)
     for row in table {
@@ -267,7 +267,7 @@ struct LaunchTableTests {
   }
 
   /// The control thread uses the last report of a dead server until the next server's first cycle.
-  @Test func `a server that dies in a launch leaves no action and no hold`() throws {
+  @Test func `a server that dies during a launch leaves no locate and no held start`() throws {
     var stages: Set<String> = []
     for row in try table() {
       let title = "\(row[0]) | \(row[1])"

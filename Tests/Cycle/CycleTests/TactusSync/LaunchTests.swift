@@ -6,7 +6,7 @@ import Testing
 @testable import TactusSync
 
 @Suite struct LaunchTests {
-  @Test func `the transport rolls in the cycle nearest to the bar`() throws {
+  @Test func `a start rolls in the cycle nearest to the session's bar`() throws {
     for bpm in [20.0, 120, 187.3, 300] {
       for quantum in [1.0, 3.5, 4, 7] {
         for press in 0..<40 {
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `a start within a bar waits for the same place in a session's bar`() throws {
+  @Test func `a start inside the song's bar waits for that place in a session bar`() throws {
     var jack = FakeTransport()
     jack.songBeat = Beats(9.25)
     jack.run(seconds: 0.3)
@@ -49,7 +49,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func `a start can wait for a beat, or not at all`() throws {
+  @Test func `a start waits only for a beat, or not at all, if the user chose so`() throws {
     var jack = FakeTransport()
     jack.settings.moment = .beat
     jack.run(seconds: 0.3)
@@ -87,7 +87,7 @@ import Testing
     #expect(jack.actions == 0)
   }
 
-  @Test func `a stop ends the wait, and the next start is quantised again`() throws {
+  @Test func `a stop ends a start's wait, and the next start waits for a bar again`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.3)
     jack.pressPlay()
@@ -102,7 +102,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func `a start is on its bar if tempo, quantum and session change meanwhile`() throws {
+  @Test func `a start is on its bar though tempo, quantum and session change first`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.pressPlay()
@@ -118,7 +118,7 @@ import Testing
     #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
   }
 
-  @Test func `a session that jumps over the boundary does not trap the transport`() throws {
+  @Test func `a session that jumps over a start's bar does not hold it for ever`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.pressPlay()
@@ -128,7 +128,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func `a peer's start does not begin before its time`() throws {
+  @Test func `a peer's start does not begin before the time that the peer set`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.notBefore = 2_100_000
@@ -151,7 +151,7 @@ import Testing
     #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
   }
 
-  @Test func `a slow client's time is learned for the next start`() throws {
+  @Test func `the time that a slow client needs is learned for the next start`() throws {
     var jack = FakeTransport()
     jack.otherHolds = 200_000
     jack.bpm = 300
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func `a transport that rolled without asking us counts as no launch`() {
+  @Test func `a transport that rolls without asking us counts as no launch`() {
     var launch = Launch()
     launch.observe(CycleContext(SessionState(), heard: 0, transport: Transport(state: .rolling, frame: 0)))
     #expect(launch.error == 0)
@@ -188,7 +188,7 @@ import Testing
         jack.frame = 384_000
         jack.otherHoldsOnce = 0
         jack.run(seconds: 0.9 + Double(press) * 0.01)
-        // The client is ready only `hold` microseconds after the bar line.
+        // The client gets ready only `hold` microseconds after the bar line.
         jack.otherHoldsOnce = 2_000_000 - jack.latency - jack.time + hold
         jack.pressPlay()
         jack.run(seconds: 4.5)
@@ -213,7 +213,7 @@ import Testing
     return jack
   }
 
-  @Test func `a late start that was stopped or moved is not taken back`() throws {
+  @Test func `a late start that a client has stopped or located is not taken back`() throws {
     for locates in [false, true] {
       var jack = lateTransport()
       jack.controlCycles = .max
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  @Test func `a start that was not taken back in its first cycles goes on`() throws {
+  @Test func `a late start that was not taken back in its first cycles goes on`() throws {
     var jack = lateTransport()
     jack.controlCycles = .max
     jack.run(seconds: 1.5)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusSync
 
-/// Play is pressed at any time. The transport is held until the bar, and click, clock and gate begin with
+/// Play is pressed at any time. The transport is held until the bar, and click, clock and run gate begin with
 /// that bar.
 struct LaunchedSongTests {
   private func studio(tempo: Double, quantum: Double = 4, latency: UInt32 = 512) -> Studio {
@@ -26,7 +26,7 @@ struct LaunchedSongTests {
   }
 
   @Test(arguments: campaign([20.0, 97, 120, 300]), campaign([1.0, 4, 7]))
-  func `click, clock and gate begin on the session's boundary`(tempo: Double, quantum: Double) throws {
+  func `click, MIDI clock and run gate begin on the session's bar`(tempo: Double, quantum: Double) throws {
     var dice = Dice(seed: UInt64(tempo * quantum))
     for _ in 0..<4 {
       let studio = studio(tempo: tempo, quantum: quantum)
@@ -58,7 +58,7 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func `the song beat counts up to zero while a start waits`() {
+  @Test func `the song's beat counts up to zero while a start waits`() {
     let studio = studio(tempo: 120)
     studio.play(seconds: 2.1)
     press(studio)
@@ -74,7 +74,7 @@ struct LaunchedSongTests {
     #expect(studio.report.song.isRolling)
   }
 
-  @Test func `a stop during the wait leaves the receiver stopped`() {
+  @Test func `a stop while a start waits leaves the MIDI clock's receiver stopped`() {
     // The stop comes at every place of the wait, also between Start and the downbeat.
     for step in 0..<40 {
       let studio = studio(tempo: 120)
@@ -88,7 +88,7 @@ struct LaunchedSongTests {
       #expect(!receiver.isRunning && receiver.starts == receiver.stops)
       if !rolled { #expect(receiver.counted.count <= 1) }
       #expect(studio.clicks.count <= 1)
-      // A start after this stop must work as usual.
+      // After this stop another start must work as usual.
       press(studio)
       studio.play(seconds: 3)
       let again = MIDIClockTests.Receiver(studio.messages)
@@ -96,7 +96,7 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func `a tempo change during the wait moves the start with the bar`() throws {
+  @Test func `a tempo change while a start waits moves the start with the bar`() throws {
     for (from, to) in [(120, 60), (60, 140), (97, 187.3)] as [(Double, Double)] {
       let studio = studio(tempo: from)
       studio.play(seconds: 4.4 * 60 / from)
@@ -115,9 +115,9 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func `a start in the middle of the song sends its position and Continue`() throws {
-    // Frame 100001 at 97 BPM is the song's beat 3.368, so the start waits until the session's phase is that
-    // of beat 3.368.
+  @Test func `a start in the middle of the song sends song position and Continue`() throws {
+    // Frame 100001 at 97 BPM is the song's beat 3.368. So the start waits until the session has the phase of
+    // beat 3.368.
     var dice = Dice(seed: 3)
     for _ in 0..<10 {
       let studio = studio(tempo: 97)
@@ -133,7 +133,7 @@ struct LaunchedSongTests {
       for (place, heard) in receiver.counted {
         #expect(Int(((grid.beat(at: heard) - origin) * 24).rounded()) == place)
       }
-      // Continue is prepared during the wait, so the receiver runs from the first sixteenth after the
+      // Continue is sent while the start waits, so the receiver runs from the first sixteenth after the
       // transport rolls.
       let roll = try #require(studio.clicks.first)
       #expect(first.heard < roll.heard + 1)

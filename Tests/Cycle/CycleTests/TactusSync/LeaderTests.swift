@@ -5,7 +5,8 @@ import Testing
 
 @testable import TactusSync
 
-/// A start of JACK's transport that came with a sequencer's Start, whose first beat is already past.
+/// A start of JACK's transport that came with a sequencer's Start. The sequencer's first beat is already
+/// past.
 @Suite struct LeaderTests {
   /// Play is pressed `delay` microseconds after the sequencer's first beat.
   private func start(
@@ -15,7 +16,7 @@ import Testing
     var jack = FakeTransport()
     jack.settings.alignment = alignment
     jack.run(seconds: 0.3)
-    // The grid has moved to the sequencer, whose first beat is in the next cycle.
+    // The session's grid has moved to the sequencer, whose first beat is in the next cycle.
     let first = jack.time + jack.latency
     jack.leaderOrigin = 8
     jack.origin = first - 8 * 500_000
@@ -32,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: [Alignment.nearest, .exact])
-  func `a start rolls on the sequencer's next beat, from that beat's frame`(alignment: Alignment) throws {
+  func `a start by a sequencer rolls on its next beat, from that beat's frame`(alignment: Alignment) throws {
     for delay in stride(from: 5_000.0, through: 900_000, by: 79_000) {
       let jack = start(after: delay, alignment: alignment)
       let off = try #require(error(jack))
@@ -49,19 +50,19 @@ import Testing
     }
   }
 
-  @Test func `if the control thread is slow, the start takes a later beat`() throws {
+  @Test func `if the control thread is slow, a sequencer's start takes a later beat`() throws {
     let jack = start(after: 25_000) { $0.controlCycles = 60 }
     #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func `beside a slow client the song starts later, at the right place`() throws {
+  @Test func `a sequencer's start beside a slow client is later, at the right place`() throws {
     let jack = start(after: 25_000) { $0.otherHolds = 200_000 }
     #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func `no start rolls on a grid that is about to move`() throws {
+  @Test func `no start rolls on a grid that is about to move to a sequencer's`() throws {
     var jack = FakeTransport()
     // The old grid has a bar line 60 ms from now, and the sequencer's grid is known only in 100 ms.
     jack.run(seconds: 0.3)
@@ -78,7 +79,7 @@ import Testing
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func `a start at a place ahead of the sequencer waits for that place`() throws {
+  @Test func `a start at a place ahead of a sequencer's song waits for that place`() throws {
     let jack = start(after: 5_000) { $0.leaderOrigin = 9 }
     let rolled = try #require(jack.rolledAt)
     #expect(jack.rolledFrom == 0 && jack.actions == 0)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import TactusSync
 
-/// The transport was sent to a beat while it stood, and starts from that beat, which must be the first sound.
+/// The transport was located to a beat while it stood, and starts from that beat, which must be the first one
+/// heard.
 struct LocatedStartTests {
   private func studio(tempo: Double) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -32,8 +33,8 @@ struct LocatedStartTests {
     let receiver = MIDIClockTests.Receiver(Array(studio.messages.dropFirst(messages)))
     #expect(receiver.starts == (beat == 0 ? 1 : 0) && receiver.continues == (beat == 0 ? 0 : 1), comment)
     let counted = try #require(receiver.counted.first, comment)
-    // At the song's beginning the receiver counts at once. At other places it may need time to find the
-    // place.
+    // At the song's beginning the receiver counts at once. At other places the receiver may need time to find
+    // the place.
     #expect(abs(counted.heard - first.heard) <= (beat == 0 ? 60 : 150_000), comment)
     let rest = grid.beat(at: counted.heard) - heard - Double(counted.place) / 24 + Double(beat)
     #expect(abs(rest) < 1e-3, comment)
@@ -44,7 +45,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [60, 97, 117, 120, 187.3])
-  func `a song that is stopped and rewound begins with its first beat`(tempo: Double) throws {
+  func `a song that is stopped and rewound starts with its first beat`(tempo: Double) throws {
     for wait in 0..<6 {
       let studio = studio(tempo: tempo)
       studio.isMaster = true
@@ -61,7 +62,7 @@ struct LocatedStartTests {
 
   /// JACK may let the transport roll before it handles a locate that was requested in time.
   @Test(arguments: [0, 1, 30])
-  func `a locate just after a start waits for a bar, a later one does not`(cycles: Int) {
+  func `a locate just after a start waits for a bar, a later locate does not`(cycles: Int) {
     for alignment in [Alignment.nearest, .exact] {
       let studio = studio(tempo: 120)
       studio.settings.launch.alignment = alignment
@@ -107,7 +108,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [960.0, 1920, 24, 1])
-  func `a start at a beat that another master shows begins with that beat`(ticksPerBeat: Double) throws {
+  func `a start at a beat that another timebase master shows plays that beat`(ticksPerBeat: Double) throws {
     for beat in [0, 4, 6] {
       let studio = studio(tempo: 120)
       var there = shown(Double(beat), tempo: 90)
@@ -120,7 +121,7 @@ struct LocatedStartTests {
     }
   }
 
-  @Test func `a song stopped just after a beat does not play it again`() throws {
+  @Test func `a song stopped just after a beat does not play that beat again`() throws {
     let studio = studio(tempo: 120)
     studio.isMaster = true
     studio.transport.state = .starting

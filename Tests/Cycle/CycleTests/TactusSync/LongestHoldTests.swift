@@ -8,7 +8,7 @@ import Testing
 /// JACK's limit for a start that we hold. If the limit is too short, JACK rolls without us.
 struct LongestHoldTests {
   @Test(arguments: [20.0, 61, 120, 300], [1.0, 3.5, 4, 16])
-  func `no start is held longer than the limit that we computed`(tempo: Double, quantum: Double) {
+  func `no start is held longer than the timeout that we set for JACK`(tempo: Double, quantum: Double) {
     for alignment in [Alignment.nearest, .exact] {
       for countIn in [0, 2] as [Int32] {
         for others in [0.0, 300_000, 1_700_000] {
@@ -19,7 +19,7 @@ struct LongestHoldTests {
           studio.settings.launch.alignment = alignment
           studio.settings.launch.countIn = countIn
           studio.play(seconds: 0.7, frames: 1024)
-          // Other clients may turn out slower than we know, and then the start takes the next beat.
+          // Other clients may turn out slower than we know, and in that case the start takes the next beat.
           let limit = studio.report.syncLimit(for: studio.settings, usual: .zero)
           let most = Double(limit?.count ?? 0)
           studio.transport.state = .starting
@@ -36,7 +36,7 @@ struct LongestHoldTests {
   }
 
   @Test
-  func `the longest hold covers a peer's time and a sequencer's clock`() {
+  func `a start's longest hold covers a peer's time and a sequencer's clock`() {
     let studio = Studio()
     studio.play(seconds: 0.1)
     var settings = studio.settings
@@ -51,7 +51,7 @@ struct LongestHoldTests {
     #expect(report.longestHold(by: Settings()) == 13e6)
   }
 
-  @Test func `JACK's usual limit stays if it is long enough`() {
+  @Test func `JACK's usual timeout for held starts stays if it is long enough`() {
     func limit(_ tempo: Double, _ quantum: Double = 4, countIn: Int32 = 0) -> Int64? {
       var report = Report(), choices = Settings()
       report.moment.beatMicros = 60e6 / tempo

@@ -6,12 +6,13 @@ import Testing
 @testable import TactusSync
 
 struct MIDIClockTests {
-  /// A receiver of MIDI clock. It counts clock messages from Start on, or from a position and Continue on.
+  /// A receiver of MIDI clock. It counts clock messages after Start, or after a position and Continue.
   struct Receiver {
     /// The song position of the next clock message, in 24ths of a beat.
     private(set) var place = 0
     private(set) var isRunning = false
-    /// The counted clock messages: each one's position in the song, and the time at which it is heard.
+    /// The counted clock messages: the position in the song of each message, and the time at which it is
+    /// heard.
     private(set) var counted: [(place: Int, heard: Double)] = []
     private(set) var starts = 0
     private(set) var continues = 0
@@ -52,7 +53,7 @@ struct MIDIClockTests {
   }
 
   @Test(arguments: [20, 60, 97, 120, 133.7, 999])
-  func `every clock is at the frame nearest to its time`(tempo: Double) {
+  func `every MIDI clock is at the frame nearest to its time`(tempo: Double) {
     for (frames, rate) in [(16, 8000), (256, 48000), (1024, 44100), (8192, 96000)] as [(UInt32, UInt32)] {
       let studio = Studio(sampleRate: rate, tempo: tempo)
       studio.settings.clock.when = .always
@@ -68,7 +69,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `no clock is sent while the transport stands, unless asked for`() {
+  @Test func `no MIDI clock is sent while the transport stands, unless chosen`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 1)
     #expect(studio.messages.isEmpty)
@@ -80,7 +81,8 @@ struct MIDIClockTests {
     #expect(studio.messages.count == 48)
   }
 
-  /// Rolls from `frame` after `wait` seconds, and returns what a receiver counted in `seconds`.
+  /// Rolls from `frame` after `wait` seconds, and returns the clock messages that a receiver counted in
+  /// `seconds`.
   private func roll(
     _ studio: Studio, from frame: UInt32, after wait: Double, seconds: Double, period: UInt32 = 256
   ) -> (receiver: Receiver, rolledAt: Double) {
@@ -93,7 +95,7 @@ struct MIDIClockTests {
     return (Receiver(studio.messages), rolledAt)
   }
 
-  @Test func `a start from an odd frame gets Continue on the grid within 150 ms`() throws {
+  @Test func `a start off the grid sends Continue on a sixteenth within 150 ms`() throws {
     for wait in stride(from: 1.0, to: 1.62, by: 0.013) {
       let studio = Studio(tempo: 97)
       studio.latencies[.clock] = 256
@@ -106,8 +108,8 @@ struct MIDIClockTests {
       for (place, heard) in receiver.counted {
         let exact = grid.beat(at: heard) * 24
         #expect(abs(exact - exact.rounded()) * grid.beatMicros / 24 <= studio.microsPerFrame / 2 + 1.1)
-        // Frame 100001 at 97 BPM is beat 3.3683. The song's origin is the whole beat that is nearest to that
-        // place.
+        // Frame 100001 at 97 BPM is beat 3.3683 of the song. The song's beat 0 is rounded to a whole beat of
+        // the session.
         let song = grid.beat(at: heard) - (grid.beat(at: rolledAt) - 100_001.0 / 48000 * 97 / 60).rounded()
         #expect(Int((song * 24).rounded()) == place)
       }
@@ -115,7 +117,7 @@ struct MIDIClockTests {
   }
 
   @Test(arguments: [20, 60, 97, 120, 187.3, 300, 999])
-  func `a receiver finds and keeps the place of every start`(tempo: Double) {
+  func `a MIDI clock receiver finds and keeps the song's place at every start`(tempo: Double) {
     var dice = Dice(seed: UInt64(tempo))
     for _ in 0..<25 {
       let studio = Studio(sampleRate: 8000, tempo: tempo)
@@ -135,7 +137,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `the receiver gets its time to settle if the grid leaves room`() throws {
+  @Test func `a receiver gets its time between song position and Continue`() throws {
     for (tempo, settle, least) in [
       (300, 100_000, 100_000), (300, 20_000, 20_000), (120, 1_000_000, 1_000_000),
     ]
@@ -151,7 +153,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `if the song's first beat is still to come, Start is for that beat`() throws {
+  @Test func `if the song's first beat is still to come, Start comes for that beat`() throws {
     // The transport rolls from frame 0 when the session is at beat 2.6. The nearest beat is 3, which is still
     // 0.4 beats ahead.
     let studio = Studio(tempo: 120)
@@ -167,7 +169,7 @@ struct MIDIClockTests {
     #expect(abs(first.heard - start.heard - grid.beatMicros / 48) <= 24)
   }
 
-  @Test func `Stop is sent when the stop is heard at the port`() throws {
+  @Test func `MIDI Stop is sent when the stop is heard at the port`() throws {
     let studio = Studio(tempo: 120)
     studio.latencies[.jack] = 2000
     studio.latencies[.clock] = 500
@@ -180,7 +182,7 @@ struct MIDIClockTests {
     #expect(abs(last.heard - stoppedAt) < 12)
   }
 
-  @Test func `a standing transport's locates are sent, at most one every 20 ms`() throws {
+  @Test func `a standing transport's locates send a position every 20 ms at most`() throws {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 0.5)
     for step in 1...100 {
@@ -188,8 +190,8 @@ struct MIDIClockTests {
       studio.play(256)
     }
     studio.play(seconds: 0.1)
-    // In 0.53 s of scrubbing at most one position is sent every 20 ms, and the last position is among them:
-    // 600000 frames are 100 sixteenths.
+    // In 0.53 s of scrubbing (many locates) at most one position is sent every 20 ms. The last position is
+    // among them: frame 600000 is the sixteenth 100.
     #expect(studio.messages.count > 10 && studio.messages.count <= 28)
     #expect(studio.messages.allSatisfy { $0.event.status == MIDI.songPosition })
     let last = try #require(studio.messages.last)
@@ -217,7 +219,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `a tempo change sends nothing but clocks and keeps the place`() {
+  @Test func `a tempo change sends only MIDI clocks and keeps the receiver's place`() {
     for (from, to) in [(120, 60), (60, 120), (97, 187.3), (187.3, 97), (120, 121)] as [(Double, Double)] {
       for place in stride(from: 0.0, to: 0.25, by: 1.0 / 48) {
         let studio = Studio(sampleRate: 8000, tempo: from)
@@ -241,7 +243,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `in another session the clock starts again at the right place`() {
+  @Test func `in another session the MIDI clock restarts at the right place`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 8) {
       let studio = Studio(tempo: 120)
       _ = roll(studio, from: 0, after: 1.9, seconds: 2)
@@ -252,13 +254,14 @@ struct MIDIClockTests {
       for (place, heard) in receiver.counted.suffix(12) {
         let song = grid.beat(at: heard) * 24
         #expect(abs(song - song.rounded()) < 0.01)
-        // The song began on beat 4. In the new session it is still in phase with the quantum of four beats.
+        // The song began on beat 4. In the new session the song is in phase with the quantum of four beats,
+        // as before.
         #expect((Int(song.rounded()) - place) % 96 == 0)
       }
     }
   }
 
-  @Test func `song positions beyond fourteen bits wrap`() {
+  @Test func `MIDI song positions beyond fourteen bits wrap`() {
     let studio = Studio(sampleRate: 8000, tempo: 999)
     let frames = UInt32(5000 * 60.06 / 1000 * 8000)
     let (receiver, _) = roll(studio, from: frames, after: 0.3, seconds: 1, period: 64)
@@ -267,7 +270,7 @@ struct MIDIClockTests {
     #expect((5000 - 4096...5004 - 4096).contains(beat), "beat \(beat)")
   }
 
-  @Test func `a clock switched off sends Stop; switched on, it finds its place`() {
+  @Test func `a MIDI clock switched off sends Stop, switched on finds its place`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.9, seconds: 1)
     studio.settings.clock.isOn = false
@@ -281,7 +284,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `a freewheeling server sends nothing to hardware`() {
+  @Test func `a freewheeling server sends no MIDI clock to hardware`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.9, seconds: 1)
     studio.isFreewheeling = true

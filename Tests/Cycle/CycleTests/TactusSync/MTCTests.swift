@@ -13,7 +13,7 @@ struct MTCReceiver {
   struct Told {
     var code: CountedTimecode
     var rate: UInt8
-    /// The time at which the first quarter frame message of this timecode came, or its full frame message.
+    /// The time at which this timecode's first quarter frame message came, or its full frame message.
     var heard: Double
     var isFull: Bool
   }
@@ -68,7 +68,7 @@ struct MTCReceiver {
 
 struct MTCTests {
   @Test(arguments: campaign(TimecodeRate.all))
-  func `ten minutes of MTC follow the transport past midnight and new tempos`(
+  func `ten minutes of MIDI timecode follow the transport past midnight`(
     rate: TimecodeRate
   ) throws {
     let start = Timecode(hours: 23, minutes: 55, seconds: 3)
@@ -87,14 +87,15 @@ struct MTCTests {
     let places = receiver.told.filter { !$0.isFull }
     let (number, seconds) = rate.ratio
     #expect(receiver.odd == 0 && places.count >= 600 * number / seconds / 2)
-    // While the transport stood, its place was sent once, as a full frame.
+    // While the transport stood, its place was sent once, by a full frame message.
     #expect(receiver.told.filter(\.isFull).map(\.code) == [start.counted])
     #expect(receiver.told.allSatisfy { $0.rate == [0, 1, 2, 3, 3][Int(rate.rawValue)] })
     let origin = try #require(places.first)
     for (place, told) in places.enumerated() {
       let exact = Double(2 * place) * 1e6 * Double(seconds) / Double(number)
       #expect(abs(told.heard - origin.heard - exact) <= 21)
-      // The received timecodes are those of every second frame of the day, from the first even frame on.
+      // The received timecodes are those of every second frame of the day, beginning with the first even
+      // frame.
       let frame = start.frame(rate) + start.frame(rate) % 2 + Int64(2 * place)
       #expect(told.code == Timecode(frame: frame, rate).counted)
     }
@@ -103,7 +104,7 @@ struct MTCTests {
   /// A MIDI port is heard before a sound card's output, so the port's buffers begin before the transport's
   /// frame 0.
   @Test(arguments: [0, 1024, 9600] as [UInt32])
-  func `no timecode before the transport's frame 0 is sent`(card: UInt32) {
+  func `no MIDI timecode is sent before the transport's frame 0`(card: UInt32) {
     for (rate, start) in [(TimecodeRate.fps25, Timecode()), (.fps30, Timecode(hours: 1, frames: 3))] {
       let studio = TimecodeTests.studio(
         TimecodeTests.output(.mtc) {
@@ -114,7 +115,7 @@ struct MTCTests {
       studio.play(seconds: 0.3)
       studio.transport = Transport(state: .rolling, frame: 0)
       studio.play(seconds: 1, frames: 64)
-      // Two locates within 20 ms: no second full frame is sent while the transport starts.
+      // After two locates within 20 ms, no second full frame message is sent while the transport starts.
       for _ in 0..<10 {
         studio.transport.frame = 48_000
         studio.play(64)
@@ -132,7 +133,7 @@ struct MTCTests {
     }
   }
 
-  @Test func `quarter frame messages come at each quarter of a timecode frame`() {
+  @Test func `MIDI quarter frames come at each quarter of a timecode frame`() {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { $0.rate = .fps30 })
     studio.transport = Transport(state: .rolling, frame: 0)
     studio.play(seconds: 5)
@@ -141,7 +142,7 @@ struct MTCTests {
     for (place, quarter) in quarters.enumerated() { #expect(quarter.frame == 400 * place) }
   }
 
-  @Test func `a locate sends a full frame at once, and not too often`() throws {
+  @Test func `a locate sends a full MIDI timecode at once, but not too often`() throws {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { $0.rate = .fps25 })
     studio.play(seconds: 1)
     for place in 1...40 {
@@ -151,7 +152,7 @@ struct MTCTests {
     studio.play(seconds: 0.5)
     let standing = MTCReceiver(studio.rackMessages[0]).told
     #expect(standing.allSatisfy(\.isFull) && standing.last?.code.seconds == 40)
-    // The 40 cycles last 213 ms, which leaves room for few full frames.
+    // The 40 cycles last 213 ms, in which few full frame messages fit.
     #expect(standing.count <= 13)
     studio.transport.state = .rolling
     studio.play(seconds: 2)
@@ -165,12 +166,12 @@ struct MTCTests {
     #expect(full.heard - at < 20_000)
     let after = located.filter { $0.heard >= full.heard && !$0.isFull }
     #expect(after.count == 25 && after.first?.code == Timecode(hours: 1).counted)
-    // A timecode of which only some quarter frames were sent when the locate came is given up.
+    // The locate may interrupt one timecode, of which only some quarter frame messages were sent.
     #expect(receiver.odd <= 1)
   }
 
   @Test(arguments: [0, 256, 3000] as [UInt32])
-  func `a standing transport's place is sent once, for any latency`(latency: UInt32) {
+  func `a standing transport's MIDI timecode is sent once, for any latency`(latency: UInt32) {
     var output = TimecodeTests.output(.mtc) { $0.rate = .fps25 }
     output.latency = latency
     let studio = TimecodeTests.studio(output)
@@ -178,14 +179,14 @@ struct MTCTests {
     studio.play(seconds: 0.5)
     let standing = MTCReceiver(studio.rackMessages[0]).told
     #expect(standing.map(\.code) == [Timecode(seconds: 40).counted], "\(standing)")
-    // When the transport begins to roll, its place has been sent already.
+    // If the port's latency is small, the transport's place has been sent before the transport rolls.
     guard latency < 1920 else { return }
     studio.transport.state = .rolling
     studio.play(seconds: 1)
     #expect(MTCReceiver(studio.rackMessages[0]).told.filter(\.isFull).count == 1)
   }
 
-  @Test func `an export sends no MTC, and a new latency loses no quarter frame`() {
+  @Test func `an export sends no MIDI timecode, a new latency loses none`() {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { _ in })
     studio.transport = Transport(state: .rolling, frame: 0)
     studio.play(seconds: 2)

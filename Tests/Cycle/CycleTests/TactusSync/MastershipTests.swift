@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// A transport with a timebase master, seen every 20 ms.
+/// A transport with a timebase master. We look at it every 20 ms.
 private struct Stage {
   var mastership = Mastership()
   var now = Micros(0)
@@ -16,10 +16,10 @@ private struct Stage {
   var master = Timebase.none
   var isWanted = true
   var refuses = false
-  /// Whether a refused request looks granted, as on PipeWire.
+  /// Whether JACK says yes to a request that it refuses, as PipeWire does.
   var refusesSilently = false
-  /// Whether the server has not handled the request yet although its cycles go on. `stands`: whether the
-  /// server runs no cycles.
+  /// Whether the server runs cycles but has not handled the request yet. `stands`: whether the server runs no
+  /// cycles.
   var isLate = false
   var stands = false
   var asks: [Mastership.Action] = []
@@ -48,7 +48,7 @@ private struct Stage {
     let isGranted = !refuses && !refusesSilently && !isLate && !stands
     if isGranted {
       master = .ours
-      calls += 1  // JACK calls for the new position before the request has returned.
+      calls += 1  // JACK asks for the new position before the request has returned.
       shownTempo = tempo
     }
     if asking { mastership.asked(wasRefused: refuses, at: now) }
@@ -56,7 +56,7 @@ private struct Stage {
 }
 
 @Suite struct MastershipTests {
-  @Test func `a free timebase becomes ours at once`() {
+  @Test func `a timebase without a master becomes ours at once`() {
     var stage = Stage()
     stage.run(milliseconds: 60)
     #expect(stage.mastership.standing == .master)
@@ -64,7 +64,7 @@ private struct Stage {
   }
 
   @Test(arguments: [false, true])
-  func `a server that stands or is late makes us master some time later`(stands: Bool) {
+  func `a server that stands or is late makes us timebase master later`(stands: Bool) {
     var stage = Stage()
     stage.isRolling = false
     (stage.stands, stage.isLate) = (stands, !stands)
@@ -79,7 +79,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master && stage.shownTempo == 90)
   }
 
-  @Test func `another client stays master while its bars are shown`() {
+  @Test func `another client stays timebase master while its bars are shown`() {
     var stage = Stage()
     stage.run(milliseconds: 1_000)
     stage.master = .foreign
@@ -92,7 +92,7 @@ private struct Stage {
     }
   }
 
-  @Test func `callbacks from an earlier server do not make us master here`() {
+  @Test func `callbacks of an earlier server do not make us master on the new one`() {
     var stage = Stage()
     stage.calls = 1_000
     stage.mastership = Mastership(calls: stage.calls)
@@ -102,7 +102,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .asked)
   }
 
-  @Test func `a refusal makes us a follower and we do not ask again`() {
+  @Test func `if JACK refuses us the timebase, we follow and do not ask again`() {
     for silently in [false, true] {
       var stage = Stage()
       stage.master = .foreign
@@ -115,7 +115,7 @@ private struct Stage {
     }
   }
 
-  @Test func `a client that displaces us is noticed within half a second`() {
+  @Test func `a client that takes the timebase from us is noticed in half a second`() {
     for isRolling in [true, false] {
       var stage = Stage()
       stage.isRolling = isRolling
@@ -144,7 +144,7 @@ private struct Stage {
   }
 
   @Test(arguments: [0, 300, 5000])
-  func `a timebase that another tactus left becomes ours`(wait: Int) {
+  func `a timebase that another tactus has left becomes ours`(wait: Int) {
     var stage = Stage()
     stage.master = .foreign
     stage.refuses = true
@@ -158,7 +158,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
-  @Test func `we do not take a timebase if the other tactus left long before`() {
+  @Test func `we do not take a timebase if another tactus left long before`() {
     var stage = Stage()
     stage.master = .foreign
     stage.refuses = true
@@ -170,7 +170,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .vacant)
   }
 
-  @Test func `one cycle of nonsense after a locate does not displace us`() {
+  @Test func `invalid bars for one cycle after a locate leave us timebase master`() {
     var stage = Stage()
     stage.run(milliseconds: 1000)
     stage.master = .foreign
@@ -180,7 +180,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
-  @Test func `a tempo set while the transport stands is shown once`() {
+  @Test func `a tempo set while the transport stands is written to JACK once`() {
     var stage = Stage()
     stage.isRolling = false
     stage.run(milliseconds: 500)
@@ -190,7 +190,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
-  @Test func `a tempo that changed while the timebase was being granted is shown too`() {
+  @Test func `a tempo changed while we ask for the timebase is shown, too`() {
     var stage = Stage()
     stage.isRolling = false
     stage.run(milliseconds: 20)
@@ -199,7 +199,7 @@ private struct Stage {
     #expect(stage.shownTempo == 93)
   }
 
-  @Test func `while rolling, a new tempo is shown without another request`() {
+  @Test func `while rolling, a new tempo is shown without asking for the timebase`() {
     var stage = Stage()
     stage.run(milliseconds: 500)
     for _ in 0..<50 {
@@ -211,7 +211,7 @@ private struct Stage {
     #expect(stage.asks.count == 1)
   }
 
-  @Test func `the timebase is given back only while the transport stands`() {
+  @Test func `we give the timebase back only while the transport stands`() {
     var stage = Stage()
     stage.run(milliseconds: 500)
     stage.isWanted = false
@@ -227,7 +227,7 @@ private struct Stage {
 @Suite("The wish to be timebase master")
 struct SessionWishTests {
   @Test
-  func `we want the timebase on request, with auto unless another has it`() {
+  func `we want the timebase on request, or with auto if it is free`() {
     for shown in [Timebase.none, .ours, .foreign] {
       for lead in [Lead.link, .host, .midi] {
         #expect(Mastership.isWanted(lead, isAsked: true, shown: shown))

@@ -66,7 +66,7 @@ struct MeterTests {
     let before = studio.sync.bbt(nextFrame: studio.transport.frame)
     #expect(before?.bar == 3 && before?.beat == 4 && before?.beatsPerBar == 4)
     Self.play(studio, toBeat: 20.5, frames: frames)
-    // Three bars of four beats have passed, then one bar of seven.
+    // Three bars of four beats have passed, and one bar of seven beats.
     let after = studio.sync.bbt(nextFrame: studio.transport.frame)
     #expect(after?.bar == 5 && after?.beat == 2 && after?.beatsPerBar == 7)
     #expect(after?.barStartTick == 19.0 * 1920)
@@ -76,7 +76,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a meter change shortly after a bar line counts from that line`() {
+  func `a meter change shortly after a bar line counts from that bar line`() {
     let studio = Self.song([(0.2, Meter(beatsPerBar: 3)), (9.01, Meter(beatsPerBar: 5))], to: 20)
     #expect(Self.accents(studio) == [3, 6, 9, 14, 19])
   }
@@ -94,7 +94,7 @@ struct MeterTests {
   }
 
   @Test
-  func `pulses, and a machine that is allowed to play again, follow the bars`() {
+  func `pulses and a MIDI machine that may play again follow a new meter`() {
     let studio = Studio()
     var bar = OutputSettings(.pulse)
     bar.gate?.rate = Rate(isInBars: true)
@@ -133,11 +133,11 @@ struct MeterTests {
     studio.settings.meter = Self.seven
     Self.play(studio, toBeat: 9.2, frames: frames)
     let rolling = studio.sync.bbt(nextFrame: studio.transport.frame)
-    // Two bars of four quarters have passed, and then slightly more than 1.2 beats, which is in the third
-    // eighth.
+    // Two bars of four quarters have passed, and slightly more than 1.2 beats of the third bar. This is in
+    // its third eighth.
     #expect(rolling?.bar == 3 && rolling?.beat == 3 && rolling?.beatsPerBar == 7 && rolling?.beatType == 8)
     // In a meter of eighths, `barStartTick` counts the earlier bars as if their beats were eighths, too:
-    // JACK's clients assume that all beats have the present length.
+    // JACK's clients assume that all bars have the present meter.
     #expect(rolling?.barStartTick == 16.0 * 1920 && rolling?.beatsPerMinute == 240)
     Self.play(studio, toBeat: 12, frames: frames)
     studio.settings.meter = Meter()
@@ -151,7 +151,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a bar line between two beats counts like any other`() {
+  func `a bar line between two beats is accented like any other`() {
     let studio = Self.song([(0.1, Self.seven), (1.5, Meter()), (9, Self.seven)], to: 16)
     #expect(Self.accents(studio) == [3.5, 7.5, 11.5, 15])
     #expect(
@@ -160,7 +160,7 @@ struct MeterTests {
   }
 
   @Test(arguments: campaign([1, 2, 4, 8, 16, 32] as [Int32]))
-  func `a bar of any note has its clicks and subdivisions, evenly spaced`(
+  func `in any meter a bar has its clicks and subdivisions, evenly spaced`(
     unit: Int32
   ) {
     for count in [1, 3, 5, 7, 12] as [Int32] {
@@ -231,7 +231,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a host's loop of one bar keeps the bar, on or between beats`() {
+  func `a host's loop of one 7/8 bar keeps the bars, on or between beats`() {
     for beat in [7.0, 10.5] {
       let studio = Studio()
       studio.isMaster = true
@@ -255,7 +255,7 @@ struct MeterTests {
   }
 
   @Test
-  func `in 7/8 a machine that is allowed to play again starts on a bar line`() throws {
+  func `in 7/8 a MIDI machine that may play again starts on a bar line`() throws {
     let studio = Studio()
     var drums = OutputSettings(.clock)
     drums.clock?.plays = false

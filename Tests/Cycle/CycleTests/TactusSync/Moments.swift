@@ -25,7 +25,7 @@ extension CycleContext {
 }
 
 extension SessionState {
-  /// A session whose beat 0 is at `beatZero`, and which plays since `playing`, if that is given.
+  /// A session whose beat 0 is at the time `beatZero`. With `playing`, it plays since that time.
   init(beatZero: Double = 0, tempo: Double = 120, playing: Double? = nil, isConnected: Bool = false) {
     self.init(
       timeline: Timeline(

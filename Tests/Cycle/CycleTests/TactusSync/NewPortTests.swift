@@ -3,9 +3,9 @@ import TactusTestSupport
 import Testing
 
 /// A new port needs a case of `Port`, its names in patchbays and in the table of commands, and a line that
-/// renders it. A new kind of output that users can add needs four files: its cases, its renderer, the rack
-/// that plays it, and its rows. The compiler gets the sources with these lines added, and must accept them
-/// without further changes.
+/// renders it. A new kind of output that users can add needs changes in four files: its cases, its renderer,
+/// the rack that plays it, and its rows in the command table. The compiler gets the sources with these lines
+/// added, and must accept them without further changes.
 struct NewPortTests {
   private static let script = """
     cd "$1" && cp -r "$2/Sources/Cycle/TactusChoices" "$2/Sources/Cycle/TactusSync" "$2/Sources/Cycle/TactusJACK" \\
@@ -50,7 +50,7 @@ struct NewPortTests {
     for module in TactusJACK TactusSurface; do compile "$module" -typecheck; done
     """
 
-  @Test func `a new port and a new kind of output need no more than these lines`() async throws {
+  @Test func `a new port or kind of output needs only the lines that this test adds`() async throws {
     let folder = try ScratchFolder()
     // SwiftPM names a package after its folder.
     let package = try #require(Lab.top.split(separator: "/").last).lowercased()

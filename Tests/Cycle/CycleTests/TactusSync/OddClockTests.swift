@@ -3,12 +3,12 @@ import Testing
 
 @testable import TactusSync
 
-/// MIDI clock messages as they come over a cable. Once the loop has settled, there is one oddity among them.
+/// MIDI clock messages as they come over a cable. Once the loop has settled, one odd message is among them.
 private struct Cable {
   enum Oddity: Sendable, CustomTestStringConvertible {
     case nothing
-    /// The sender pauses for this share of the time between two messages, and then goes on as before;
-    /// negative: it skips that share.
+    /// The sender pauses for this share of the time between two messages, and goes on as before; negative:
+    /// the sender skips that share.
     case pause(Double)
     case lost(Int)
     /// A surplus message comes after this share of the time between two messages.
@@ -20,7 +20,7 @@ private struct Cable {
   }
 
   var tempo: Double
-  /// The largest random delay of a message, in microseconds. `usbFrame` is the length of the USB frame at
+  /// The longest random delay of a message, in microseconds. `usbFrame` is the length of a USB frame, at
   /// whose end a message is handed over.
   var jitter = 0.0
   var usbFrame = 0.0
@@ -41,7 +41,7 @@ private struct Cable {
 
   var period: Double { 2.5e6 / tempo }
 
-  /// The distance of the loop's count from the number of messages that were sent.
+  /// The number of messages by which the loop's count differs from the number of messages that were sent.
   var lostCount: Double { loop.beat(at: time + jitter / 2 + usbFrame / 2) * 24 - Double(sent) }
 
   private mutating func send(_ late: Double = 0) {
@@ -56,7 +56,7 @@ private struct Cable {
     time += period
   }
 
-  /// Runs the cable, and returns the largest error of the loop's tempo meanwhile.
+  /// Runs the cable, and returns the largest error of the loop's tempo in this time, in BPM.
   @discardableResult
   mutating func run(seconds: Double) -> Double {
     var worst = 0.0
@@ -96,7 +96,7 @@ private struct Cable {
     .lost(5),
     .doubled(0.1), .doubled(0.5), .doubled(0.9), .late(0.3), .late(0.5), .late(0.9), .nothing,
   ])
-  fileprivate func `an odd clock message disturbs the tempo little and loses no beat`(
+  fileprivate func `an odd MIDI clock message hardly moves the tempo and loses no beat`(
     oddity: Cable.Oddity
   ) {
     for tempo in [60, 97.3, 120, 174] {
@@ -107,7 +107,7 @@ private struct Cable {
           cable.play(oddity)
           let worst = cable.run(seconds: 4)
           let note: Comment = "\(tempo) BPM, jitter \(jitter) and \(usbFrame) us, seed \(seed)"
-          // The bound is one and a half times the hysteresis of `ClockIn`.
+          // The bound, in BPM, is one and a half times the hysteresis of `ClockIn`.
           #expect(worst <= 0.12, note)
           #expect(abs(cable.lostCount) < 0.1, note)
           #expect(cable.loop.state == .locked, note)
@@ -121,7 +121,7 @@ private struct Cable {
     (120, 60),
     (60, 63), (63, 60), (60, 66), (100, 33), (174, 180), (90, 135),
   ])
-  func `a new tempo is followed within a second, in phase`(from: Double, to: Double) {
+  func `a MIDI clock's new tempo is followed within a second, in phase`(from: Double, to: Double) {
     for jitter in [0.0, 100, 300] {
       for seed in 1...6 {
         var cable = Cable(tempo: from, jitter: jitter, usbFrame: 0, seed: seed)

@@ -8,7 +8,7 @@ import Testing
 /// Long runs, in which counters wrap or have run for half a day.
 struct OldCounterTests {
   /// JACK's frame counter and the transport's frame wrap after 24.9 hours at 48 kHz.
-  @Test func `the server's and the transport's frames may wrap while it plays`() {
+  @Test func `the song plays on when JACK's or the transport's frame counter wraps`() {
     for (counter, place) in [(20_000, 30_000), (300, 20_000), (30_000, 0), (0, 100)] as [(UInt32, UInt32)] {
       let studio = Studio(tempo: 120)
       studio.listensToPulse = true
@@ -33,9 +33,9 @@ struct OldCounterTests {
     }
   }
 
-  /// 2^31 frames are 12.4 hours at 48 kHz and 3.1 at 192.
+  /// 2^31 frames are 12.4 hours at 48 kHz and 3.1 hours at 192 kHz.
   @Test(arguments: [48_000, 192_000] as [UInt32], [0, .max - 100_000] as [UInt32])
-  func `half a day of rolling adds no lag`(rate: UInt32, frame: UInt32) {
+  func `half a day of rolling adds no lag of a host`(rate: UInt32, frame: UInt32) {
     var lag = HostLag()
     lag.begin(frame: frame, beat: 0)
     let nominal = 1e6 / Double(rate)
@@ -65,7 +65,7 @@ struct OldCounterTests {
     }
   }
 
-  @Test func `a lag that no host can have is not corrected`() {
+  @Test func `a lag greater than any host can have is not corrected`() {
     func step(lag: Double, frame: UInt32) -> Bool {
       var plan = TransportPlan()
       plan.choices.correction = .locate
@@ -92,7 +92,7 @@ struct OldCounterTests {
     #expect(step(lag: 20_000, frame: 480_000))
     #expect(!step(lag: 44_739e6, frame: 480_000))
     #expect(!step(lag: -44_739e6, frame: .max - 1_000_000))
-    // The place at which to correct lies beyond the largest frame number.
+    // The frame at which to correct would be greater than the largest frame number.
     #expect(!step(lag: 60_000_000, frame: .max - 1_000_000))
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// The inputs of one cycle must not act in the next cycle, although the audio thread keeps its memory.
 struct OneCycleTests {
-  /// Plays cycles with a sequencer's clock at 120 BPM, which is a clock message every 1000 frames.
+  /// Plays cycles with a sequencer's clock at 120 BPM: one clock message every 1000 frames.
   private func playClock(_ studio: Studio, seconds: Double) {
     let end = studio.frame + Int(seconds * 48_000)
     while studio.frame < end {
@@ -30,7 +30,7 @@ struct OneCycleTests {
   }
 
   @Test(arguments: [10.0, -25])
-  func `the session follows a leading clock's offset, and its tempo stays`(
+  func `an offset of a leading MIDI clock moves the session, not its tempo`(
     milliseconds: Double
   ) {
     let cable = ClockCable(.own { _ in 120 }, tempo: 120)
@@ -59,7 +59,7 @@ struct OneCycleTests {
     #expect(abs(studio.report.clockIn.tempo - 120) < 0.01)
   }
 
-  @Test func `a cycle without frames sends nothing`() {
+  @Test func `a cycle without frames sends no MIDI message`() {
     let studio = Studio(tempo: 120)
     studio.settings.clock.when = .always
     studio.settings.syncsStartStop = true

@@ -5,12 +5,12 @@ import Testing
 
 @testable import TactusSync
 
-/// JACK is shown the same bars that are heard and that starts use.
+/// The bars that we show JACK are the bars that are heard and that starts use.
 struct OneTruthTests {
   private static let seven = Meter(beatsPerBar: 7, beatType: 8)
 
   @Test(arguments: [false, true])
-  func `the unit of another master's tempo is known after it has rolled`(
+  func `the unit of another timebase master's tempo is known once it rolled`(
     countsQuarters: Bool
   ) {
     for lead in [Lead.link, .auto] {
@@ -30,7 +30,7 @@ struct OneTruthTests {
       studio.transport.state = .rolling
       play(100)
       #expect(abs(studio.report.master.foreignTempo - 120) < 1e-9, "\(lead)")
-      // At a locate nothing is shown for a cycle, but the master stays the same.
+      // At a locate the master shows no position for a cycle, but it is the same master.
       studio.transport.bbt = nil
       studio.play(256)
       #expect(studio.report.master.foreignTempo == 0)
@@ -44,7 +44,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func `while nothing rolls, bars fit the meter or else the grid`() {
+  func `while the transport stands, bars fit the meter or else the grid`() {
     for (quantum, meter, notes, length) in [
       (4, Self.seven, 1, 4), (3.5, Meter(), 0.5, 3.5), (7, Self.seven, 0.5, 3.5), (8, Meter(), 1, 4),
       (1, Meter(), 1, 4), (0, Meter(), 1, 4), (3, Meter(), 1, 3), (4, Meter(beatsPerBar: 3), 1, 4),
@@ -71,7 +71,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func `a new meter during a count-in restarts the count-in on its grid`() {
+  func `a new meter during a count-in restarts the count-in on the new grid`() {
     for (meter, quantum, bars) in [
       (Meter(beatsPerBar: 3), nil, 1), (Meter(beatsPerBar: 7), nil, 1), (Self.seven, nil, 2),
       (Meter(beatsPerBar: 5), 4, 1),
@@ -109,7 +109,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func `we show JACK new bars after a stop, or after a change while stopped`() {
+  func `we show JACK new bars after a stop or a meter change while stopped`() {
     let studio = Studio()
     studio.isMaster = true
     studio.transport.state = .starting
@@ -130,7 +130,7 @@ struct OneTruthTests {
       studio.play(256)
       return shown
     }
-    // The song is slightly past beat 9, which is 18 eighths.
+    // The song is slightly past beat 9, after 18 eighths of the song.
     let shown = ask()
     #expect(shown?.bar == 3 && shown?.beat == 5 && shown?.beatsPerBar == 7)
     #expect(!studio.report.master.showsOther)
@@ -142,7 +142,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func `an invalid cycle plays and shows nothing of the cycle before`() {
+  func `a cycle without frames or rate repeats nothing of the cycle before`() {
     var sync = HostSync()
     var outputs = Outputs()
     var events = MIDIEvents()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusSync
 
-/// An output that becomes another kind at the same port must not read memory of its former kind again.
+/// An output that becomes another kind at the same port must not read memory that its former kind used.
 struct OtherKindTests {
   /// The control thread's store of click sounds, with an allocator that marks freed memory. A bank is freed
   /// as soon as the report allows it.
@@ -70,13 +70,13 @@ struct OtherKindTests {
     studio.rackEdges.joined().map { abs($0.value) }.max() ?? 0
   }
 
-  @Test func `a click that becomes a pulse and a click again plays no freed sound`() {
+  @Test func `a click output that is a pulse meanwhile plays no freed sound`() {
     let studio = Studio(tempo: 240)
     studio.settings.click.isOn = false
     let shelf = Shelf()
     shelf.put(into: studio)
     studio.rack = [Self.output(.click)]
-    // A voice sounds for 50 ms, and clicks are 31 ms apart, so there is always a voice that sounds.
+    // A voice sounds for 50 ms, and clicks are 31 ms apart, so at least one voice sounds at any time.
     studio.play(seconds: 1.01)
     #expect(loudest(studio) > 0.1)
     studio.rack[0].settings = Self.settings(.pulse)
@@ -92,7 +92,7 @@ struct OtherKindTests {
   }
 
   @Test(arguments: campaign(1...12))
-  func `no sequence of kinds plays a sound that was freed`(seed: UInt64) {
+  func `an output that changes its kind at random plays no freed sound`(seed: UInt64) {
     var dice = Dice(seed: seed)
     let studio = Studio(tempo: 240)
     studio.settings.click.isOn = Bool.random(using: &dice)
@@ -104,8 +104,8 @@ struct OtherKindTests {
     let audio: [OutputKind] = [.click, .click, .pulse, .run, .reset, .ltc]
     for _ in 0..<300 {
       let place = Int.random(in: 0..<4, using: &dice)
-      // An output whose port changes its type is another output. With the same type, the output may keep its
-      // port.
+      // If its port changes between audio and MIDI, the output counts as another output. If the type stays,
+      // the output may keep its port.
       if Int.random(in: 0..<8, using: &dice) == 0 {
         numbers += 1
         studio.rack[place] = Self.output(
@@ -132,7 +132,7 @@ struct OtherKindTests {
     #expect(loudest(studio) < 9, "seed \(seed)")
   }
 
-  @Test func `a clock that was timecode meanwhile still stops its machine`() {
+  @Test func `a MIDI clock output that was timecode meanwhile stops its machine`() {
     let studio = Studio(tempo: 120)
     studio.sync = HostSync(machinesMayPlay: true)
     studio.rack = [Self.output(.clock)]
@@ -152,7 +152,7 @@ struct OtherKindTests {
   }
 
   @Test(arguments: [Rate(0), Rate(isInBars: true)], [true, false])
-  func `a reset added during a song waits for the next pulse of its rate`(rate: Rate, wasPulse: Bool) {
+  func `a reset output added in a song waits for the next pulse of its rate`(rate: Rate, wasPulse: Bool) {
     let studio = Studio(tempo: 120)
     if wasPulse {
       studio.rack = [Self.output(.pulse)]
@@ -178,7 +178,7 @@ struct OtherKindTests {
         #expect(abs(bars - bars.rounded()) < 1e-3)
       }
     }
-    // The next start is marked as usual.
+    // The next start must be marked as usual.
     studio.transport.state = .stopped
     studio.play(seconds: 1)
     let stopped = studio.frame
@@ -190,7 +190,7 @@ struct OtherKindTests {
   }
 
   @Test(arguments: [Rate(0), Rate(isInBars: true)])
-  func `after a change of session a reset waits for the next bar`(rate: Rate) {
+  func `after a change of session a reset output waits for the next bar`(rate: Rate) {
     for place in stride(from: 0.0, to: 4.0, by: 0.37) {
       let studio = Studio(tempo: 120)
       studio.rack = [Self.output(.reset)]
@@ -211,7 +211,7 @@ struct OtherKindTests {
     }
   }
 
-  @Test func `a reset switched on during a song does not mark the past start`() {
+  @Test func `a reset output switched on in a song does not mark the past start`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.output(.reset)]
     studio.rack[0].settings.gate?.rate = Rate(0)

@@ -6,13 +6,13 @@ import Testing
 
 @testable import TactusSync
 
-/// An output that sleeps while it has nothing to do must play the same as an output that is rendered in each
+/// An output that sleeps while it has nothing to do must play the same as an output that is rendered in every
 /// cycle.
 struct IdleTests {
   private static let kinds: [OutputKind] = [.clock, .pulse, .reset, .run, .click, .ltc, .mtc]
 
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign(1...3 as ClosedRange<UInt64>))
-  func `a studio plays the same as its twin whose outputs never idle`(
+  func `outputs that sleep while idle play the same as outputs that never do`(
     frames: UInt32, seed: UInt64
   ) {
     let (studio, twin) = (Studio(seed: seed), Studio(seed: seed))
@@ -58,8 +58,8 @@ struct IdleTests {
     settings.clock?.when = .always
     studio.rack = [OutputSlot(number: 1, settings: settings)]
     studio.play(seconds: 1, frames: 64)
-    // The requests below change no revision, so they do not end the output's sleep (elsewhere that would be
-    // an error). Each cycle that renders the output sends a program change.
+    // The requests below do not change the output's revision (the number of its settings), so they do not end
+    // its sleep; elsewhere that would be an error. Each cycle that renders the output sends a program change.
     studio.keepsRevisions = true
     for _ in 0..<1_500 {
       studio.rack[0].settings.programs?.ask(for: 1, channel: 0)
@@ -78,7 +78,8 @@ struct IdleTests {
     }
   }
 
-  /// Returns a random event that an audio cycle can meet. The caller applies the event to both studios.
+  /// Returns a random event that an audio cycle can meet. The caller applies the event to both studios, the
+  /// one whose outputs sleep and the one whose outputs do not.
   private static func accident(frames: UInt32, _ rack: inout [OutputSlot], _ dice: inout Dice) -> (Studio) ->
     Void
   {

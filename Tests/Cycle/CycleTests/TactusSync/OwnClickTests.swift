@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// Clicks at the user's own outputs. For example, a drummer's click may differ from the standard click.
+/// Clicks at the user's own outputs: a drummer's click, for example, may differ from the standard click.
 struct OwnClickTests {
   private static func click(
     _ number: UInt32, offset: Micros = .zero, _ change: (inout OutputSettings) -> Void = { _ in }
@@ -76,7 +76,7 @@ struct OwnClickTests {
     while !studio.report.song.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
     studio.play(seconds: 2)
     let start = try #require(studio.clicks.first.map { studio.beat(at: $0.heard).rounded() })
-    // While the song waits, each click that is switched on is heard. Only an output with its own count-in
+    // While the song waits, each click that is switched on is heard. Only a click with its own count-in
     // begins whole bars before the song.
     let drummer = hits(studio, at: 0).map { Int($0.beat.rounded()) }
     let song = Int((studio.report.sessionBeat - studio.report.song.beat).rounded())
@@ -86,7 +86,7 @@ struct OwnClickTests {
     #expect(Int(start) == song)
   }
 
-  @Test func `a click's own sound is kept until it has ended`() {
+  @Test func `the sound of a user's own click is kept until it has ended`() {
     let samples = UnsafeMutablePointer<Float>.allocate(capacity: 4800)
     let banks = UnsafeMutablePointer<SoundBank>.allocate(capacity: 4)
     defer {

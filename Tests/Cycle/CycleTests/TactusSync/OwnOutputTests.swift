@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// Outputs that a user adds: several clocks, pulses and resets beside each other.
+/// Outputs that a user adds: several clocks, pulses and resets at the same time.
 struct OwnOutputTests {
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 0.01, 21]
 
@@ -35,8 +35,8 @@ struct OwnOutputTests {
     studio.transport.state = .rolling
   }
 
-  /// A message that one of eight MIDI clocks sent, with the session's beat at that time, and the time since
-  /// the last change of tempo.
+  /// A message of one of eight MIDI clocks, with the session's beat at the time of the message, and the time
+  /// since the last change of tempo.
   private struct Heard {
     var status: UInt8
     var beat: Double
@@ -80,7 +80,7 @@ struct OwnOutputTests {
     return heard
   }
 
-  @Test func `program changes go to their machine once each, before a start`() {
+  @Test func `MIDI program changes go to their machine once, before a start`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1), Self.clock(2)]
     studio.rack[0].settings.programs?.ask(for: 9, channel: 9)
@@ -99,13 +99,13 @@ struct OwnOutputTests {
     studio.rack[0].settings.programs?.ask(for: 4, channel: 9)
     studio.play(256)
     #expect(programs(0).last == [0xC9, 4] && programs(0).count == 3)
-    // A replaced slot has no requests, so no message is sent.
+    // The new output in this slot has no requests, so no message is sent.
     studio.rack[0].settings.programs = Programs()
     studio.play(seconds: 1, frames: 256)
     #expect(programs(0).count == 3)
   }
 
-  @Test func `16 program changes fit in one cycle, and wrapped counts lose none`() {
+  @Test func `16 MIDI program changes fit in a cycle, and their counts may wrap`() {
     let studio = Studio(tempo: 300)
     studio.rack = [Self.clock(1)]
     for channel in 0..<16 { studio.rack[0].settings.programs?.ask(for: UInt8(channel), channel: channel) }
@@ -119,14 +119,14 @@ struct OwnOutputTests {
   }
 
   @Test(arguments: [20, 120, 300], [64, 256, 1024])
-  func `eight clocks with eight offsets stay on their grids as tempo changes`(
+  func `eight MIDI clocks with offsets stay on their grids as tempo changes`(
     tempo: Double, frames: UInt32
   ) {
     for (place, clock) in playEight(tempo: tempo, frames: frames, arming: [2, 5]).enumerated() {
       let clocks = clock.filter { $0.status == MIDI.clock }
       #expect(clocks.count > 24 * 25)
       // Because of its offset and latency, an output may have sent messages before it knew of a change of
-      // tempo. Within 150 ms after the change the output is right again.
+      // tempo. 150 ms after the change the output must be right again.
       let judged = clocks.filter { $0.sinceChange > 150_000 }
       #expect(judged.count * 10 > clocks.count * 7)
       for one in judged {
@@ -138,7 +138,7 @@ struct OwnOutputTests {
   }
 
   @Test(arguments: [20, 120, 300])
-  func `a machine that is allowed to play again starts once, on a bar line`(
+  func `a MIDI machine that may play again starts once, on a bar line`(
     tempo: Double
   ) throws {
     let heard = playEight(tempo: tempo, frames: 256, arming: [2, 5])
@@ -148,13 +148,13 @@ struct OwnOutputTests {
       let at = try #require(heard[place].firstIndex { $0.status == MIDI.start })
       let first = heard[place][(at + 1)...].first { $0.status == MIDI.clock }
       let beat = try #require(first).beat
-      // The song began at beat 3, the nearest beat.
+      // The song began at beat 3, the session's nearest beat.
       #expect(abs(beat - beat.rounded()) < 1e-3)
       #expect((Int(beat.rounded()) - 3) % 4 == 0 && beat > 8)
     }
   }
 
-  @Test func `allowing a machine to play again changes nothing at other clocks`() {
+  @Test func `letting a MIDI machine play again changes no other MIDI clock`() {
     func messages(arms: Bool) -> [[Studio.Message]] {
       let studio = Studio(tempo: 120)
       studio.rack = Self.offsets.enumerated().map { Self.clock($0 + 1, offset: $1) }
@@ -176,7 +176,7 @@ struct OwnOutputTests {
 
   /// The count of connections wraps, so the test also begins with a count of `UInt32.max`.
   @Test(arguments: [0, UInt32.max])
-  func `a receiver that connects in a song gets the position and clocks`(
+  func `a MIDI receiver that connects in a song gets position and clocks`(
     earlier: UInt32
   ) {
     let studio = Studio(tempo: 120)
@@ -204,9 +204,9 @@ struct OwnOutputTests {
     }
   }
 
-  /// The receiver's cable was out, or the server was gone, when Stop was sent.
+  /// The receiver's cable was out, or the server was gone, at the time of the Stop.
   @Test(arguments: [true, false], [RunsWhen.always, .rolling])
-  func `a receiver that reconnects after a song gets the missed Stop once`(
+  func `a MIDI receiver that reconnects after a song gets its missed Stop`(
     isAfterAnother: Bool, when: RunsWhen
   ) {
     let studio = Studio(tempo: 120)
@@ -247,7 +247,7 @@ struct OwnOutputTests {
     #expect(!told.dropFirst().contains { $0.event.status == MIDI.stop || $0.event.status == MIDI.clock })
   }
 
-  @Test func `a machine that gets clocks and no Start counts as playing`() {
+  @Test func `a MIDI machine that gets clocks and no Start counts as playing`() {
     let studio = Studio(tempo: 120)
     func states() -> [ClockFigures.State] { (0..<3).map { studio.sync.clockFigures(at: $0).state } }
     studio.rack = [
@@ -265,7 +265,7 @@ struct OwnOutputTests {
     #expect(states() == [.rests, .rests, .rests])
   }
 
-  @Test func `one machine is stopped alone, and keeps its clocks if set to always`() {
+  @Test func `one MIDI machine alone can be stopped, and keeps clocks if chosen`() {
     for when in [RunsWhen.always, .rolling] {
       let studio = Studio(tempo: 120)
       studio.rack = [Self.clock(1) { $0.when = when }, Self.clock(2)]
@@ -285,7 +285,7 @@ struct OwnOutputTests {
   }
 
   @Test(arguments: [6, 8, 12, 18, 36, 48, 96])
-  func `a machine at another rate gets its clocks and its place in the song`(perBeat: Int32) {
+  func `a machine with another number of clocks a beat gets its song place`(perBeat: Int32) {
     let studio = Studio(tempo: 120)
     studio.rack = [
       Self.clock(1) {
@@ -301,8 +301,8 @@ struct OwnOutputTests {
     let grid = Grid(studio.timeline)
     let receiver = MIDIClockTests.Receiver(studio.rackMessages[0])
     #expect(receiver.continues == 1 && receiver.counted.count > 3 * Int(perBeat))
-    // Frame 100001 is beat 4.17. The session is at beat 2.6, so the song's beat 0 is at the session's beat -2
-    // or -1.
+    // Frame 100001 is beat 4.17. The start comes at the session's beat 2.6, so the song's beat 0 is at the
+    // session's beat -2 or -1.
     let origin = Double(Int(grid.beat(at: receiver.counted[0].heard) - 4))
     for (place, heard) in receiver.counted {
       let exact = grid.beat(at: heard) * Double(perBeat)
@@ -313,7 +313,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `positions off: Start waits for a bar; transport off: only clocks`()
+  func `a MIDI clock may go without song positions, or without transport`()
     throws
   {
     let studio = Studio(tempo: 120)
@@ -335,8 +335,8 @@ struct OwnOutputTests {
     #expect(commands.map(\.event.status) == [MIDI.start])
     let start = try #require(commands.first)
     let first = try #require(studio.rackMessages[0].first { $0.heard > start.heard })
-    // The song's beat 2.5 is at the session's beat 3, so the song's beat 0, and with it a bar line, is at
-    // beat 0 or 1.
+    // The song's beat 2.5 is at the session's beat 3. So the song's beat 0, a bar line, is rounded to the
+    // session's beat 0 or 1.
     let beat = Grid(studio.timeline).beat(at: first.heard)
     #expect(abs(beat - beat.rounded()) < 1e-3 && (beat.rounded() == 4 || beat.rounded() == 5))
     #expect(
@@ -344,7 +344,7 @@ struct OwnOutputTests {
         && studio.rackMessages[1].allSatisfy { $0.event.status == MIDI.clock })
   }
 
-  @Test func `another output in the same slot starts over`() {
+  @Test func `another output in the same slot begins with new state`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1)]
     studio.play(seconds: 1.3)
@@ -365,7 +365,7 @@ struct OwnOutputTests {
       (Rate(isInBars: true), 0.25),
       (Rate(7, in: 2, isInBars: true), 7.0 / 8), (Rate(in: 64, isInBars: true), 1.0 / 256),
     ] as [(Rate, Double)])
-  func `pulses come at any rate from 96 a beat to one in 64 bars`(rate: Rate, perBeat: Double) {
+  func `pulses come at each rate from 96 a beat to one in 64 bars`(rate: Rate, perBeat: Double) {
     for tempo in [20, 120, 300, 999] as [Double] {
       let studio = Studio(sampleRate: 8000, tempo: tempo)
       studio.rack = [
@@ -387,7 +387,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `each output has its own level, width, polarity and offset`() throws {
+  @Test func `each pulse output has its own level, width, polarity and offset`() throws {
     let studio = Studio(tempo: 120)
     var late = Self.gate(.pulse) { $0.width = Micros(20_000) }
     late.offset = Micros(10_000)
@@ -412,7 +412,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `a reset marks the song's start and the bars of its rate`() {
+  @Test func `a reset output marks the song's start and the bars of its rate`() {
     for (rate, bars) in [(Rate(isInBars: true), 1), (Rate(in: 2, isInBars: true), 2), (Rate(0), 0)] {
       let studio = Studio(tempo: 240)
       studio.rack = [Self.gate(.reset) { $0.rate = rate }, Self.gate(.run)]
@@ -434,7 +434,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `after lost cycles a clock catches up and counts the late messages`() {
+  @Test func `after lost cycles a MIDI clock catches up and counts late messages`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1)]
     studio.play(seconds: 2)

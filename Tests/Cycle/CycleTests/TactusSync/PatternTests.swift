@@ -4,7 +4,7 @@ import TactusSync
 import Testing
 
 struct PatternTests {
-  @Test func `a pattern's letters are read and repeat`() throws {
+  @Test func `a click pattern's letters are read and repeat`() throws {
     let pattern = try #require(Pattern("X.x".utf8))
     #expect(pattern.count == 3)
     #expect(
@@ -13,7 +13,7 @@ struct PatternTests {
       ])
   }
 
-  @Test func `a pattern with other letters or too many is refused`() {
+  @Test func `a click pattern with wrong or too many letters is refused`() {
     #expect(Pattern("X.y".utf8) == nil)
     #expect(Pattern(repeatElement(UInt8(ascii: "x"), count: 65)) == nil)
     #expect(Pattern(repeatElement(UInt8(ascii: "x"), count: 64))?.count == 64)

@@ -7,11 +7,11 @@ import Testing
 @testable import TactusSync
 
 /// An hour of music, in two halves, with all disturbances of time: periods of any size, tempo ramps and
-/// steps, and corrections of the session's clock by up to 2 ms either way. The sample rate is 8 kHz, because
-/// only beats matter. At that rate 1365 frames are as long as 8192 frames at 48 kHz.
+/// steps, and corrections of the session's clock by up to 2 ms in both directions. The sample rate is 8 kHz,
+/// because the test looks only at beats. At that rate 1365 frames are as long as 8192 frames at 48 kHz.
 struct PlayedHourTests {
   @Test(arguments: campaign([1, 2] as [UInt64]))
-  func `every beat has one click, and every 24th of a beat one clock`(seed: UInt64) {
+  func `in an hour every beat has a click and every 24th of it a MIDI clock`(seed: UInt64) {
     var dice = Dice(seed: seed)
     let studio = Studio(sampleRate: 8000, tempo: 120, seed: seed)
     studio.settings.clock.when = .always
@@ -41,8 +41,8 @@ struct PlayedHourTests {
     }
     let beats = Int(studio.report.sessionBeat)
     #expect(beats > 10_000)
-    // Only the order and the number of events matter: a receiver that counts clicks or clock messages must be
-    // at the session's place.
+    // Only the order and the number of events matter: a receiver that counts clicks or clock messages must
+    // reach the session's place.
     #expect(abs(studio.clicks.count - beats) <= 1)
     #expect(studio.clicks.enumerated().allSatisfy { $1.value == (($0 + 1) % 4 == 0 ? 1 : 0.5) })
     #expect(abs(studio.messages.count - Int(studio.report.sessionBeat * 24)) <= 12)

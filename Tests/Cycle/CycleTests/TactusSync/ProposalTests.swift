@@ -6,7 +6,7 @@ import Testing
 @testable import TactusSync
 
 /// Proposals of the audio thread reach the network thread, whatever else is proposed in the same cycle, and
-/// however late the thread reads.
+/// however late the network thread reads.
 struct ProposalTests {
   /// A studio that a sequencer leads; its clock begins at 90 BPM.
   private func led(press: Int?) -> (first: Int?, told: [Proposal]) {
@@ -25,7 +25,7 @@ struct ProposalTests {
     return (nil, [])
   }
 
-  @Test func `a start and a sequencer's tempo in one cycle both arrive`() throws {
+  @Test func `a start and a sequencer's tempo in one cycle both reach the session`() throws {
     let alone = led(press: nil)
     let cycle = try #require(alone.first)
     let both = led(press: cycle)
@@ -34,7 +34,7 @@ struct ProposalTests {
     #expect(both.told.map(\.change).contains(try #require(alone.told.first).change))
   }
 
-  @Test func `a proposal that finds no room is offered again`() throws {
+  @Test func `a proposal that a full queue refuses is offered again`() throws {
     let studio = Studio(tempo: 120)
     studio.settings.lead = .host
     studio.settings.syncsStartStop = true
@@ -56,15 +56,16 @@ struct ProposalTests {
     studio.play(seconds: 1)
     studio.refusesProposals = false
     studio.play(256)
-    // The newest proposal of each kind is left. The session never got the start that was proposed before.
+    // Only the newest proposal of each kind is left. The session never got the start that was proposed before
+    // the stop.
     #expect(studio.proposals.map(\.change) == [.tempo(131), .playing(false)])
     studio.play(256)
     #expect(studio.proposals.isEmpty)
   }
 
-  /// On a busy machine several proposals are taken at once, and the last proposal may restore the state from
-  /// before the first.
-  @Test func `a start and a stop that are taken together are two changes`() throws {
+  /// On a busy machine the network thread may take several proposals at once, of which the last restores the
+  /// state from before the first.
+  @Test func `a start and a stop taken together become two changes of the session`() throws {
     let timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)
     let start = ClientStartStop(isPlaying: true, time: Micros(8), timestamp: .zero)
     var state = SessionState(timeline: timeline, startStop: start, isConnected: true, session: 7)
@@ -93,7 +94,7 @@ struct ProposalTests {
     #expect(stamps == [Micros(300), Micros(301)])
   }
 
-  @Test func `the newest proposal of each kind stays, in order`() {
+  @Test func `the newest session proposal of each kind is kept, in order`() {
     var proposals = Proposals()
     let moments = (0..<5).map { Micros(Int64($0)) }
     proposals.add(Proposal(.tempo(100), at: moments[0]))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// A change of tempo and meter that waits for its beat, and outputs that must know the change before that
+/// A change of tempo and meter that waits for its beat, with outputs that must know of the change before that
 /// beat.
 struct QueuedChangeTests {
   /// A song that rolls from the session's beat 0. `Plan` computes the song's true times itself, without
@@ -29,8 +29,8 @@ struct QueuedChangeTests {
     }
     var change: QueuedChange { QueuedChange(at: Beats(line), tempo: Tempo(to), meter: meter) }
 
-    /// Carries out the change as the program does. The session's tempo changes from the bar line on, and the
-    /// choice of the meter changes.
+    /// Carries out the change as the program does: from the bar line on the session has the new tempo, and
+    /// the user's choices the new meter.
     func carryOut(_ studio: Studio) {
       var state = SessionState(
         timeline: studio.timeline,
@@ -65,7 +65,7 @@ struct QueuedChangeTests {
   }
 
   @Test(arguments: [64 as UInt32, 256, 1024], [180.0, 62])
-  func `JACK's clients get a queued tempo and meter from its bar line on`(frames: UInt32, tempo: Double) {
+  func `JACK's clients see a queued tempo and meter from the bar line on`(frames: UInt32, tempo: Double) {
     let plan = Plan(from: 120, to: tempo, line: 12, meter: Meter(beatsPerBar: 7, beatType: 8))
     let studio = Studio(tempo: plan.from)
     studio.latencies = PerPort(repeating: 2 * frames)
@@ -144,7 +144,7 @@ struct QueuedChangeTests {
   }
 
   @Test
-  func `a queued tempo that is not carried out soon has no effect`() {
+  func `a queued tempo that is not carried out in time has no effect`() {
     let plan = Plan(from: 120, to: 240, line: 12)
     let studio = Studio(tempo: plan.from)
     Self.roll(studio, 256)
@@ -159,7 +159,7 @@ struct QueuedChangeTests {
   }
 
   @Test(arguments: [0.0, 25_000, 100_000])
-  func `a queued meter begins at its bar line, however late the change`(late: Double) {
+  func `a queued meter begins at its bar line, even if carried out late`(late: Double) {
     // Half a note lasts 31 ms, which is shorter than JACK's latency of 64 ms.
     var plan = Plan(from: 240, to: 240, line: 12.5, meter: Meter(beatsPerBar: 3))
     let studio = Studio(tempo: 240)

@@ -8,7 +8,7 @@ import Testing
 /// We estimate how much time other slow clients need. These tests show how the estimate is learned and how it
 /// shrinks.
 struct OthersTakeTests {
-  @Test func `our stalls and the driver's do not count as a client's slowness`() {
+  @Test func `our own and the driver's stalls do not count as a slow client`() {
     for stalls in [false, true] {
       for press in 0..<40 {
         var jack = FakeTransport()
@@ -31,7 +31,7 @@ struct OthersTakeTests {
     }
   }
 
-  @Test func `a driver stall in a relocation does not count as a client's slowness`() {
+  @Test func `a driver's stall during a locate does not count as a slow client`() {
     var jack = FakeTransport()
     jack.settings.moment = .now
     jack.run(seconds: 0.1)
@@ -45,8 +45,8 @@ struct OthersTakeTests {
     #expect(jack.state == .rolling && jack.launch.others.micros == 0)
   }
 
-  /// The client is asked only shortly before the beat, so it is late each time, and we cannot see how much
-  /// longer it needs.
+  /// The client is asked only shortly before the beat, so it is late each time. We see only that it was late,
+  /// and not how much time it needs.
   @Test func `starts that are requested late soon leave a slow client enough time`() {
     for needed in stride(from: 30_000.0, to: 1_900_000, by: 10_000) {
       var others = ReadinessEstimate()
@@ -80,7 +80,7 @@ struct OthersTakeTests {
       jack.run(seconds: 4.5)
     }
     #expect(jack.launch.others.micros < 100_000)
-    // The estimate shrinks faster if clients are seen to be ready at once.
+    // The estimate shrinks faster if clients are ready at once.
     var others = ReadinessEstimate()
     others.needMore(than: 1_900_000, cycle: 5_000)
     for _ in 0..<5 { others.took(0, cycle: 5_000) }
@@ -88,7 +88,7 @@ struct OthersTakeTests {
   }
 
   @Test(arguments: [1.0, 4.0], [120.0, 40])
-  func `joining a session while a start waits moves it to the next bar`(
+  func `joining a session while a start waits puts the start on its next bar`(
     quantum: Double, bpm: Double
   ) throws {
     for (before, after) in [(-3600e6, -1.3e6), (-1.3e6, -3600e6), (-3600e6, 3600e6), (0, 7e6)] {
@@ -109,7 +109,7 @@ struct OthersTakeTests {
     }
   }
 
-  @Test func `a relocation that is requested early is held until it is due`() {
+  @Test func `a planned locate that is requested early is held until it is due`() {
     for take in [0, 400_000, 1_000_000, ReadinessEstimate.longest] {
       for frames in [16, 256, 8192] as [UInt32] {
         let cycle = Double(frames) / 48_000 * 1e6
@@ -129,7 +129,7 @@ struct OthersTakeTests {
     }
   }
 
-  @Test func `a start shown before JACK asks us says nothing about other clients`() {
+  @Test func `a start shown before JACK asks us does not make a client look slow`() {
     let studio = Studio(tempo: 120)
     studio.asksBeforeRolling = true
     studio.play(seconds: 0.3)

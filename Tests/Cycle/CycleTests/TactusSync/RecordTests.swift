@@ -4,11 +4,11 @@ import Testing
 
 @testable import TactusSync
 
-/// The wish to record reaches a DAW by MIDI Machine Control, once for each change of the wish.
+/// The user's wish to record reaches a DAW by MIDI Machine Control, once for each change.
 struct RecordTests {
   private func bytes(_ event: MIDIEvent) -> [UInt8] { (0..<Int(event.count)).map(event.byte) }
 
-  @Test func `the start and end of recording are sent once as machine control`() {
+  @Test func `start and end of recording are sent once as MIDI Machine Control`() {
     let studio = Studio()
     studio.settings.clock.isOn = false
     studio.play(seconds: 0.2)
@@ -22,7 +22,7 @@ struct RecordTests {
     #expect(studio.messages.count == 2)
   }
 
-  @Test func `other MIDI messages keep their bytes`() {
+  @Test func `MIDI clock and song position messages have the right bytes`() {
     #expect(bytes(MIDIEvent(frame: 3, status: MIDI.clock)) == [0xF8])
     #expect(bytes(MIDIEvent(frame: 3, position: 0x0123)) == [0xF2, 0x23, 0x02])
   }

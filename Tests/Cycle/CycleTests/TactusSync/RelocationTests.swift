@@ -8,8 +8,8 @@ import Testing
 
 /// A DAW that counts frames drifts from the session, and relocations bring it back.
 struct RelocationTests {
-  /// A transport that rolls: it was started from `frame`, and we held it until the session's next bar. The
-  /// server asks its clients as JACK does.
+  /// A transport that rolls. It was started from `frame`, and we held the start until the session's next bar.
+  /// The server asks its clients in the way that JACK does.
   private func rolling(tempo: Double = 117, from frame: UInt32 = 0, latency: UInt32 = 512) -> Studio {
     let studio = Studio(tempo: tempo)
     studio.asksBeforeRolling = true
@@ -31,7 +31,7 @@ struct RelocationTests {
     return (report.song.beat - daw) * report.moment.beatMicros
   }
 
-  @Test func `a host's lag begins with the error of the start`() {
+  @Test func `the lag of a host that counts frames begins with its start's error`() {
     for frame in [0, 24_617 * 4] as [UInt32] {
       let studio = rolling(from: frame)
       #expect(abs(studio.report.song.hostLag - studio.report.launch.error) < 1)
@@ -41,7 +41,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func `stalls and off-grid locates change the lag, tempo changes do not`() {
+  @Test func `stalls and off-grid locates change a host's lag, new tempos do not`() {
     let studio = rolling()
     let start = studio.report.song.hostLag
     studio.play(256, stall: 60_000)
@@ -62,7 +62,8 @@ struct RelocationTests {
     #expect(studio.report.song.hostLag == 0)
   }
 
-  /// While nothing plays, the bars move to the host's place, so the errors of several starts do not add up.
+  /// While the transport stands, the bars move to the host's place, so the errors of several starts do not
+  /// add up.
   @Test func `a stop and a start remove a host's lag`() {
     let studio = rolling()
     studio.settings.launch.alignment = .nearest
@@ -87,8 +88,8 @@ struct RelocationTests {
     }
   }
 
-  /// The sequencer's song, and not our count of frames, decides where the song goes on.
-  @Test func `with a leading sequencer a stop moves no bar`() {
+  /// The place at which the song goes on comes from the sequencer's song, and not from our count of frames.
+  @Test func `with a leading sequencer a stop moves none of the song's bars`() {
     let studio = rolling()
     studio.play(256, stall: 60_000)
     studio.play(seconds: 3)
@@ -123,8 +124,8 @@ struct RelocationTests {
     }
     #expect(studio.relocations == 1)
     #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 325)
-    // The transport is silent for the cycles that JACK needs, and for a margin in which the control thread
-    // acts.
+    // The transport is silent for the cycles that JACK needs, and for the time in which the control thread
+    // reacts.
     let silence = Double(silent * Int(frames)) / 48
     let most = Double(3 * frames) / 48 + 6
     #expect(silent >= 1 && silence < most)
@@ -135,7 +136,7 @@ struct RelocationTests {
     #expect(studio.report.song.beat > 7 && studio.report.song.beat < 16)
   }
 
-  @Test func `a correction after a tempo change keeps the song's bars`() {
+  @Test func `correcting a host's lag after a tempo change keeps the song's bars`() {
     let studio = rolling()
     studio.play(seconds: 6)
     studio.setTempo(60)
@@ -148,7 +149,7 @@ struct RelocationTests {
     #expect(abs(studio.report.song.beat - before - 8) < 0.07)
   }
 
-  @Test func `a correction after a change of meter keeps the bars and their numbers`() {
+  @Test func `correcting a host's lag after a meter change keeps the bars' numbers`() {
     let studio = rolling()
     studio.play(seconds: 3)
     studio.settings.meter = Meter(beatsPerBar: 3)
@@ -165,13 +166,13 @@ struct RelocationTests {
     }
     studio.play(seconds: 8)
     #expect(studio.relocations == 1 && studio.report.bars == bars)
-    // After a locate or a stop all bars have the present meter.
+    // After a locate or a stop all bars of the song have the present meter.
     studio.locate = studio.transport.frame - 96_000
     studio.play(seconds: 1)
     #expect(studio.report.song.isRolling && studio.report.bars == Bars(studio.settings.meter))
   }
 
-  @Test func `a host that cannot be brought back is left alone for a minute`() {
+  @Test func `a host whose lag cannot be corrected is left alone for a minute`() {
     let studio = rolling()
     studio.plan.choices.correction = .locate
     for _ in 0..<60 {
@@ -203,7 +204,7 @@ struct RelocationTests {
     }
   }
 
-  /// The control thread may be stopped between reading the clock and sending the request.
+  /// The control thread may be stopped after it has read the clock and before it sends the request.
   @Test(arguments: [64, 256, 1024] as [UInt32], [1, 2, 3, 5])
   func `a locate that is requested too late still lands on the grid`(frames: UInt32, late: Int) {
     for step in [0.0, 1, 4] {
@@ -223,7 +224,7 @@ struct RelocationTests {
       #expect(landed > 31.9 && landed < 33.5, "\(landed)")
       let phase = (studio.report.sessionBeat - studio.report.song.beat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
-      // The locate cost one silence and at most one more relocation.
+      // The locate cost one silence and at most one other locate that replaced it.
       #expect(Double(stands) < Double(6 * late + 20) && studio.relocations <= 2)
       #expect(!studio.plan.isBusy)
     }
@@ -231,7 +232,7 @@ struct RelocationTests {
 
   /// A locate beside a slow client is planned up to 240 cycles ahead, so the cycle's length must be exact.
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `a locate meets its cycle where the server cuts cycle ends`(frames: UInt32) throws {
+  func `a locate meets its cycle though the server cuts times to microseconds`(frames: UInt32) throws {
     for wait in 0..<8 {
       let studio = rolling(latency: 2 * frames)
       studio.cutsCycleEnds = true
@@ -248,15 +249,15 @@ struct RelocationTests {
 
   enum Others: CaseIterable { case quick, slow, slowBefore }
 
-  /// A knob or a second user sends another locate during the first. The second locate comes in the cycle
-  /// before JACK stands for the first, while JACK stands, or between the release and the first rolling cycle.
-  /// The other clients are quick or slow.
+  /// A knob or a second user sends another locate during the first one. It comes in the cycle before JACK
+  /// stands for the first one, while JACK stands, or between the release and the first rolling cycle. The
+  /// other clients are quick or slow.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign(Others.allCases))
-  func `a second locate during the first lands on the grid, too`(frames: UInt32, others: Others) {
+  func `a second locate during the first one lands on the grid, too`(frames: UInt32, others: Others) {
     for behind in 0...60 {
       let step = Double(behind % 2)
       let studio = rolling(latency: 2 * frames)
-      // A first locate shows how long the slow clients take.
+      // An earlier locate shows how much time the slow clients need.
       studio.othersTake = others == .quick ? 0 : 100_000
       if others != .quick { studio.locate = 480_000 }
       studio.play(seconds: 0.5, frames: frames)
@@ -287,7 +288,7 @@ struct RelocationTests {
   }
 
   /// The start begins at the locate's target. But it waits for its own beat, and not for the time at which
-  /// the locate was to be heard.
+  /// the target was to be heard.
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func `a start after a stop during a locate waits for its own beat`(frames: UInt32) {
     for behind in 0..<8 {
@@ -334,7 +335,7 @@ struct RelocationTests {
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
       studio.plan.stop(onBar: true)
-      // The plan no longer waits for a locate. So a start that came now would cancel the stop.
+      // The plan no longer waits for a locate, so a start that came now would cancel the stop.
       #expect(!studio.plan.isLocating)
       var last = studio.report
       while studio.transport.state != .stopped {
@@ -372,8 +373,8 @@ struct RelocationTests {
     }
   }
 
-  /// The first locate shows how much time the client needs, and is corrected once. That time is not forgotten
-  /// after locates in which the client was ready in time.
+  /// The first locate shows how much time the client needs, and is corrected once. That time is remembered
+  /// even after locates in which the client was ready in time.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([20_000.0, 100_000, 300_000, 900_000]))
   func `each locate beside a slow client lands on the grid`(frames: UInt32, othersTake: Double) {
     let studio = rolling(latency: 2 * frames)
@@ -386,8 +387,8 @@ struct RelocationTests {
       #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
       #expect(studio.report.song.beat > 4 && studio.report.song.beat < 12 && !studio.plan.isBusy)
     }
-    // Now the client is quick. JACK holds these locates for that client and not for us, so we see how quick
-    // it is.
+    // The client is quick from here on. JACK now waits for the client and not for us, so we see how quick the
+    // client is.
     studio.othersTake = 0
     for _ in 0..<8 {
       studio.locate = 480_000
@@ -396,7 +397,7 @@ struct RelocationTests {
     #expect(studio.report.launch.othersTake < 10_000)
   }
 
-  /// A start waits for its bar, so it does not show how much of that wait the client needed.
+  /// A start waits for its bar, so it does not show how much of the wait a slow client needed.
   @Test func `starts between locates do not make us forget a slow client's time`() {
     let studio = rolling()
     studio.settings.launch.alignment = .nearest
@@ -411,8 +412,8 @@ struct RelocationTests {
       studio.play(seconds: 4)
       #expect(studio.report.song.isRolling)
     }
-    // A client that came and left again was not the slow client. If an older client leaves, it may have been
-    // the slow one.
+    // A client that came after the slow client and left again is not the slow client. But an older client
+    // that leaves may be the slow one.
     for clients in [4, 3, 4, 5, 4, 3] as [Int32] {
       studio.clients = clients
       studio.play(256)
@@ -424,7 +425,7 @@ struct RelocationTests {
   }
 
   /// `isKnown`: an earlier locate has shown that the client is slow. The session changes in each part of the
-  /// silence.
+  /// locate's silence.
   @Test(arguments: campaign([0.0, 100_000, 300_000]), campaign([true, false]))
   func `after a session change during a locate the song keeps its bars`(
     othersTake: Double, isKnown: Bool
@@ -463,8 +464,8 @@ struct RelocationTests {
     }
   }
 
-  /// The tempo goes up or down in many steps, within the silence or far beyond it. This also happens during
-  /// the first locate, when we do not know the slow client yet.
+  /// The tempo goes up or down in many steps, within the locate's silence or far beyond it. This also happens
+  /// during the first locate, when we do not know yet that the client is slow.
   @Test(arguments: [0, 20_000, 300_000, 600_000, 900_000], [125.0, 413])
   func `a tempo dragged during a locate leaves the song in phase`(
     othersTake: Double, tempo: Double
@@ -494,7 +495,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func `a locate ends although a client needs longer each time`() {
+  @Test func `a locate ends even if a slow client needs longer each time`() {
     let studio = rolling()
     studio.othersTake = 50_000
     studio.locate(to: 4, step: 1)
@@ -507,8 +508,8 @@ struct RelocationTests {
     #expect(studio.report.song.isRolling && !studio.plan.isBusy && studio.plan.leftLate == 1)
   }
 
-  /// The client needs longer than the longest estimate. So each locate is corrected, and other starts do not
-  /// wait that long.
+  /// The client needs longer than the longest time that we ever estimate. So each locate is corrected, and
+  /// starts do not wait that long.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([2_500_000.0, 3_200_000, 6_400_000]))
   func `a locate beside a client that needs many seconds is on the grid`(frames: UInt32, othersTake: Double) {
     let studio = rolling(latency: 2 * frames)
@@ -523,14 +524,14 @@ struct RelocationTests {
       #expect(studio.report.song.beat > 4 && !studio.plan.isBusy && studio.plan.leftLate == 0)
     }
     #expect(studio.report.launch.othersTake <= ReadinessEstimate.longest)
-    // Now the client is quick. There is one silence, which is as long as the longest estimate.
+    // The client is quick from here on. There is one silence, which is as long as the longest estimate.
     studio.othersTake = 0
     studio.locate(to: 4, step: 4)
     studio.play(seconds: 6, frames: frames)
     #expect(studio.relocations == 7 && studio.report.song.isRolling && abs(studio.report.song.hostLag) <= 25)
   }
 
-  /// At its limit JACK rolls without the client, and another locate would end in the same way.
+  /// After its timeout JACK rolls without the client, and another locate would end in the same way.
   @Test func `a client slower than JACK's limit is reported and not waited for`() {
     let studio = rolling()
     for limit in [5_000_000, 10_000_000] as [Int64] {
@@ -545,9 +546,9 @@ struct RelocationTests {
     }
   }
 
-  /// A cycle that is lost while the client gets ready shows nothing about the client's time.
+  /// A cycle that is lost while the client gets ready leaves unknown how much time the client needs.
   @Test(arguments: [40_000.0, 300_000, 900_000])
-  func `a locate that is disturbed beside a slow client is on the grid`(othersTake: Double) {
+  func `a locate beside a slow client is on the grid though a cycle is lost`(othersTake: Double) {
     for stall in [9_000.0, 30_000] {
       for behind in [1, 3, 6] {
         let studio = rolling()
@@ -566,7 +567,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func `a tempo that never rests does not keep a locate waiting for ever`() {
+  @Test func `a tempo that keeps changing does not keep a locate waiting for ever`() {
     let studio = rolling()
     studio.othersTake = 600_000
     studio.locate = 480_000
@@ -622,7 +623,7 @@ struct RelocationTests {
     }
   }
 
-  /// At its limit JACK rolls without the client, at a time that is on no beat.
+  /// After its timeout JACK rolls without the client, at a time that is on no beat.
   @Test func `nothing plays before JACK rolls if a client never gets ready`() {
     let studio = Studio()
     studio.asksBeforeRolling = true
@@ -651,7 +652,7 @@ struct RelocationTests {
     #expect(abs(away - away.rounded()) < 1e-6)
   }
 
-  /// Later requests allow for the delay of the first requests.
+  /// We learn from the first locates that requests take long, and send later requests earlier.
   @Test func `a locate that is always requested too late rolls on the grid at last`() {
     let studio = rolling()
     studio.locate(to: 32, step: 4)
@@ -677,7 +678,7 @@ struct RelocationTests {
     #expect(studio.relocations <= (1 + TransportLimits.mostRetries) * (1 + TransportLimits.mostRetries))
   }
 
-  @Test func `a locate that is not planned again rolls late`() {
+  @Test func `a locate that is requested too late and not repeated rolls late`() {
     let studio = rolling()
     studio.relocatesLate = 6
     studio.locate(to: 32, step: 4)
@@ -687,7 +688,7 @@ struct RelocationTests {
     #expect(studio.report.song.isRolling && studio.relocations == 1 && studio.report.song.hostLag > 5_000)
   }
 
-  @Test func `a locate that a stop overtakes becomes an ordinary locate`() {
+  @Test func `a waiting locate is made at once if another client stops`() {
     let studio = rolling()
     studio.locate(to: 19.5, step: 4)
     studio.play(256)
@@ -717,7 +718,7 @@ struct RelocationTests {
       let studio = rolling()
       studio.settings.meter = Meter(beatsPerBar: 7, beatType: 8)
       while studio.report.song.beat < 5 { studio.play(256) }
-      // After a bar of four quarters and a bar of seven eighths come quarters again, so bar lines are at
+      // After a bar of four quarters and a bar of seven eighths the meter is 4/4 again, so bar lines are at
       // beats 7.5, 11.5 and 15.5.
       studio.settings.meter = Meter()
       while studio.report.song.beat < 8 { studio.play(256) }
@@ -732,7 +733,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func `with correction on, other clients' locates are not held`() {
+  @Test func `with lag correction on, other clients' locates are not held`() {
     let studio = rolling()
     studio.plan.choices.correction = .locate
     for _ in 0..<20 {
@@ -747,7 +748,7 @@ struct RelocationTests {
 
 /// Tempo requests of other clients to the timebase master.
 struct TempoRequestTests {
-  @Test func `another client's tempo is a request, an echo of our tempo is not`() {
+  @Test func `another client's tempo is a request, our tempo sent back is none`() {
     var request = TempoRequest()
     for (second, tempo) in [120.0, 121, 122].enumerated() { request.show(tempo, at: Double(second) * 1e6) }
     for echo in [122, 121.000_4, 120] {
@@ -763,9 +764,9 @@ struct TempoRequestTests {
     #expect(request.drain() == 120)
   }
 
-  /// A standing transport keeps showing the last tempo that was written, and jack2 does not call the master
-  /// again meanwhile.
-  @Test func `a tempo that a standing transport still shows is no request`() {
+  /// A standing transport keeps showing the last tempo that was written, and jack2 does not call the timebase
+  /// master again meanwhile.
+  @Test func `a tempo that the standing transport still shows is no tempo request`() {
     var request = TempoRequest()
     request.show(120, at: 0)
     request.read(120, at: 60e6)
@@ -777,7 +778,7 @@ struct TempoRequestTests {
     #expect(request.drain() == 120)
   }
 
-  @Test func `impossible tempos are no tempo requests`() {
+  @Test func `impossible tempos of another client are no tempo requests`() {
     var request = TempoRequest()
     for tempo in [0, -1, .nan, .infinity, .leastNonzeroMagnitude, 19, 1000] {
       request.read(tempo, at: 0)

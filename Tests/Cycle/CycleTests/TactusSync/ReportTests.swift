@@ -5,7 +5,7 @@ import Testing
 @testable import TactusSync
 
 struct ReportTests {
-  @Test func `counters survive a new rate or server, and nothing else does`() {
+  @Test func `a report's counters survive a new rate or server, nothing else does`() {
     var before = Report()
     before.times.lostCycles = 7
     before.launch.action.follow(LocateAction(SongPlace(frame: 480), from: 0, if: .starting, at: 1))
@@ -30,7 +30,7 @@ struct ReportTests {
   }
 
   /// The counters of a report are the fields of type `UInt64` in its parts.
-  @Test func `no counter of the report is left out`() {
+  @Test func `a new server keeps every counter of the report`() {
     let counters = Self.counters(of: Report())
     var counted = 0
     for word in 0..<MemoryLayout<Report>.size / 4 {

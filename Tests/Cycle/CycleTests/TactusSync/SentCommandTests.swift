@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusSync
 
-/// Start, Stop and Continue that we sent and that come back to the port `control`.
+/// Messages (Start, Stop and Continue) that we sent and that come back to the port `control`.
 struct SentCommandTests {
   private func isEcho(_ status: UInt8, _ moment: Double, _ studio: Studio) -> Bool {
     studio.sync.isEcho(status, at: Micros(rounding: moment))
@@ -30,7 +30,7 @@ struct SentCommandTests {
   }
 
   @Test(arguments: [true, false])
-  func `a Stop of ours is an echo for a quarter of a second`(ownClock: Bool) throws {
+  func `our own Stop that comes back within a quarter second is an echo`(ownClock: Bool) throws {
     let studio = located(ownClock: ownClock)
     studio.play(seconds: 0.01)
     let sent = ownClock ? studio.rackMessages[0] : studio.messages
@@ -44,7 +44,7 @@ struct SentCommandTests {
     }
   }
 
-  @Test func `a user's Stop is a command if we sent no Stop shortly before`() {
+  @Test func `a received Stop is a user's command if we sent none shortly before`() {
     let studio = Studio(tempo: 120)
     studio.settings.clock.isOn = true
     studio.play(seconds: 1.3)

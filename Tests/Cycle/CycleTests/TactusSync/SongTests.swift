@@ -33,7 +33,7 @@ struct SongTests {
     return (song, watch)
   }
 
-  @Test func `in another session the song stays in phase and near its place`() {
+  @Test func `after a change of session the song stays in phase and near its place`() {
     for quantum in 1...16 {
       for eighth in -200...200 {
         let jump = Double(eighth) / 8
@@ -53,8 +53,8 @@ struct SongTests {
     }
   }
 
-  /// If only the frame and the present tempo counted, each of these cycles would seem to be at another place
-  /// of the song.
+  /// By its frame and the present tempo alone, each of these cycles would seem to be at another place of the
+  /// song.
   @Test func `a cycle whose time was read late is not taken for a locate`() {
     func run(_ cycles: [(frame: UInt32, lost: Int64)]) -> Bool {
       var (song, _) = rolling(quantum: 4)
@@ -71,7 +71,7 @@ struct SongTests {
     #expect(!run([(512, 0), (768, 0), (1_280, 0)]))
   }
 
-  @Test func `a beat just before or after a boundary gets the right number`() {
+  @Test func `a time just before or after a beat's part gets that part's number`() {
     for perBeat in [1, 2, 3, 4, 8, 24, 48] as [Int64] {
       for number in -100...100 as ClosedRange<Int64> {
         let beat = Double(number) / Double(perBeat)
@@ -84,7 +84,7 @@ struct SongTests {
     }
   }
 
-  @Test func `absurd numbers cause neither a crash nor an endless loop`() {
+  @Test func `absurd tempos, meters and offsets cause no crash and no endless loop`() {
     let studio = Studio(sampleRate: 8000, tempo: 120)
     studio.listensToPulse = true
     studio.settings.pulse.rate = .fortyEight

@@ -23,7 +23,7 @@ struct StandingPlaceTests {
     #expect(report(at: 13.37, seven).frame(of: .bar) == 252_000)
     #expect(report(at: 2).frame(of: .bar) == 0)
     #expect(report(at: 13.37).frame(of: .start) == 0 && report(at: 13.37).frame(of: .here) == nil)
-    // No locate is needed, because the transport stands at that place already.
+    // No locate is needed if the transport stands at that place already.
     #expect(report(at: 12).frame(of: .bar) == nil && report(at: 0).frame(of: .start) == nil)
   }
 
@@ -37,7 +37,7 @@ struct StandingPlaceTests {
   }
 
   @Test
-  func `a song that still moves, or has no bars, stays where it is`() {
+  func `a transport that still rolls, or shows no bars, is not sent to a bar`() {
     var rolling = report(at: 13.37)
     rolling.song.isRolling = true
     #expect(rolling.frame(of: .bar) == nil && rolling.frame(of: .start) == nil)

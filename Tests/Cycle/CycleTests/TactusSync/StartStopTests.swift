@@ -13,8 +13,8 @@ struct StartStopTests {
     return studio
   }
 
-  /// Sets whether the session plays and whether the transport rolls. Returns our request to the transport:
-  /// true to start, false to stop; nil: there is no request.
+  /// Sets whether the session plays and whether the transport rolls. Returns what we ask of the transport:
+  /// true to start, false to stop; nil: nothing.
   private func asked(_ studio: Studio, _ isPlaying: Bool, rolling: Bool? = nil) -> Bool? {
     studio.isPlaying = isPlaying
     if let rolling { studio.transport.state = rolling ? .rolling : .stopped }
@@ -40,7 +40,7 @@ struct StartStopTests {
     return (told, studio.report.sessionBeat - studio.report.song.beat)
   }
 
-  @Test func `a start that gets another bar is sent to the session again`() {
+  @Test func `a waiting start that gets another bar is sent to the session again`() {
     let changes: [@Sendable (Studio) -> Void] = [
       { $0.settings.launch.countIn = 2 }, { $0.settings.quantum = 16 },
       { studio in
@@ -54,7 +54,7 @@ struct StartStopTests {
     }
   }
 
-  @Test func `a start whose bar stays is sent to the session once`() {
+  @Test func `a waiting start that keeps its bar is sent to the session once`() {
     let (told, played) = toldAndPlayed(studio()) { $0.settings.click.gain = 0.5 }
     #expect(told.count == 1 && abs((told.last ?? 0) - played) < 1e-3)
   }
@@ -66,8 +66,8 @@ struct StartStopTests {
     #expect(told.count >= 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
   }
 
-  /// Each locate gives the start another beat, which the peers get. None of these beats is a lower limit for
-  /// the next one.
+  /// After each locate the start has another beat, which the peers are told. The next beat may be earlier
+  /// than the beat that the peers were told.
   @Test func `locates while a start waits delay it by a bar at most`() {
     for pause in [0.004, 0.02, 0.06] {
       let studio = studio()
@@ -84,7 +84,7 @@ struct StartStopTests {
     }
   }
 
-  @Test func `a waiting start takes the next beat when the user chooses a beat`() {
+  @Test func `switching a waiting start from bar to beat starts it on the next beat`() {
     let studio = studio()
     studio.settings.quantum = 16
     var changedAt = 0.0
@@ -109,7 +109,7 @@ struct StartStopTests {
     #expect(abs(Double(studio.timeOfPlaying.count) - studio.due) < 600_000)
   }
 
-  @Test func `peers get the time of a start that waits for nothing`() {
+  @Test func `peers get the time of a start that waits for no beat or bar`() {
     for wait in 0..<8 {
       let studio = studio()
       studio.settings.launch.moment = .now
@@ -131,7 +131,7 @@ struct StartStopTests {
     #expect(studio.told.isEmpty)
   }
 
-  @Test func `a start that is shown before JACK asks is on the bar that peers got`() {
+  @Test func `a start shown before JACK asks us is on the bar that peers were told`() {
     for delay in 0..<8 {
       let studio = studio()
       studio.play(seconds: 0.23 * Double(delay))
@@ -142,7 +142,7 @@ struct StartStopTests {
     }
   }
 
-  @Test func `a peer's start that is delayed is not sent by us`() {
+  @Test func `a peer's start that a slow client delays is not sent back to peers`() {
     let studio = studio()
     studio.asksBeforeRolling = true
     studio.othersTake = 1_700_000
@@ -153,7 +153,7 @@ struct StartStopTests {
     #expect(studio.report.song.isRolling && studio.told.isEmpty)
   }
 
-  @Test func `a session's start or stop moves a transport that has not moved yet`() {
+  @Test func `the session's start or stop is obeyed unless the transport did it`() {
     let studio = studio()
     #expect(asked(studio, true) == nil && asked(studio, true) == nil)
     #expect(asked(studio, false) == nil)
@@ -171,13 +171,13 @@ struct StartStopTests {
 
   /// The control thread carries out the command, and JACK obeys some cycles later.
   @Test(arguments: [0, 1, 3, 9, 40], [true, false])
-  func `a command that a peer takes back at once causes no proposal of ours`(
+  func `a peer's start or stop, taken back at once, makes us propose nothing`(
     cycles: Int, carriesOutBoth: Bool
   ) {
     let studio = studio()
     studio.play(seconds: 1)
     for isStart in [true, false, true, false] {
-      // The peer sends a start or stop, and the opposite before the transport has obeyed.
+      // The peer sends a start or stop, and sends the opposite before the transport has obeyed.
       let number = studio.report.startStop.number
       for (count, isPlaying) in [isStart, !isStart].enumerated() {
         studio.isPlaying = isPlaying
@@ -185,7 +185,7 @@ struct StartStopTests {
         #expect(studio.report.startStop.starts == isPlaying)
         #expect(studio.report.startStop.number == number &+ UInt32(count) &+ 1)
       }
-      // The transport carries out both commands, or only the last one.
+      // The transport carries out both commands, or only the second one.
       for rolls in carriesOutBoth ? [isStart, !isStart] : [!isStart] {
         studio.transport.state = rolls ? .rolling : .stopped
         for _ in 0...cycles { studio.play(256) }
@@ -201,7 +201,7 @@ struct StartStopTests {
     }
   }
 
-  @Test func `a peer's stop is obeyed however long its start waits for the bar`() {
+  @Test func `a peer's stop is obeyed however long the peer's start has waited`() {
     let studio = studio()
     studio.settings.launch.wait = .stopped
     studio.play(seconds: 1)
@@ -211,7 +211,7 @@ struct StartStopTests {
     #expect(studio.told.isEmpty)
   }
 
-  @Test func `a user's start against a peer's stop is sent within a second`() {
+  @Test func `a user's start that contradicts a peer's stop is sent within a second`() {
     let studio = studio()
     studio.play(seconds: 1)
     #expect(asked(studio, true, rolling: true) == nil)
@@ -271,8 +271,9 @@ struct StartStopTests {
     }
   }
 
-  /// An export runs faster than real time, so our command is still on its way through the network.
-  @Test func `our own command that comes back after an export moves nothing`() {
+  /// An export runs faster than real time, so our own start or stop is still on its way through the network
+  /// when the export begins.
+  @Test func `our own start or stop that comes back after an export moves nothing`() {
     let studio = studio()
     studio.takesStartStops = false
     studio.play(seconds: 1)
@@ -293,7 +294,7 @@ struct StartStopTests {
   }
 
   @Test(arguments: [true, false])
-  func `a start or stop during an export is sent after it, once`(rolls: Bool) {
+  func `a start or stop during an export is sent to peers once, after it`(rolls: Bool) {
     let studio = studio()
     studio.transport.state = rolls ? .stopped : .rolling
     studio.isPlaying = !rolls
@@ -312,7 +313,7 @@ struct StartStopTests {
   }
 
   /// While sync is off, `LinkSession` keeps our starts and stops from other peers.
-  @Test func `with sync off the session follows the transport and moves nothing`() {
+  @Test func `with start/stop sync off our session follows the transport only`() {
     let studio = studio()
     studio.isPlaying = true
     studio.transport.state = .rolling
@@ -331,9 +332,9 @@ struct StartStopTests {
     #expect(studio.told.last?.change == .playing(true))
   }
 
-  /// The session shows our starts and stops some cycles later, or much later. By then the transport has
+  /// The session shows our starts and stops some cycles later, or much later, when the transport has already
   /// changed again.
-  @Test(arguments: [1, 2, 5, 20, 700]) func `our own commands that come back move nothing`(delay: Int) {
+  @Test(arguments: [1, 2, 5, 20, 700]) func `our own starts that come back late move nothing`(delay: Int) {
     var dice = Dice(seed: UInt64(delay))
     let studio = studio()
     studio.takesStartStops = false
@@ -355,7 +356,7 @@ struct StartStopTests {
     #expect(studio.isPlaying == (studio.transport.state == .rolling))
   }
 
-  @Test(arguments: [0.05, 0.5]) func `a peer's command that comes after ours is obeyed`(seconds: Double) {
+  @Test(arguments: [0.05, 0.5]) func `a peer's start or stop after ours is obeyed`(seconds: Double) {
     let studio = studio()
     studio.play(seconds: 1)
     studio.transport.state = .rolling
@@ -370,7 +371,7 @@ struct StartStopTests {
   }
 
   /// The peer's command has a later timestamp than ours, so the session never shows our command.
-  @Test func `a peer that overrules us at once is obeyed`() {
+  @Test func `a peer that overrules our start or stop at once is obeyed`() {
     let studio = studio()
     studio.takesStartStops = false
     studio.play(seconds: 1)
@@ -385,7 +386,7 @@ struct StartStopTests {
 
   /// A new server has a new audio cycle. Commands of the old audio cycle may still be under way, and must not
   /// count as commands of the new one.
-  @Test func `after a new server the session is obeyed as before`() {
+  @Test func `on a new JACK server the session's starts and stops are obeyed`() {
     let studio = studio()
     for number in [7, .max - 1, .max] as [UInt32] {
       studio.sync = HostSync()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TactusSync
 
-/// Swing at clicks, pulses and MIDI clocks: judged by the times at which the notes are heard.
+/// Swing of clicks, pulses and MIDI clocks. The tests compare the times at which the notes are heard.
 struct SwingTests {
   /// The outputs of the tests, with `count` notes in a beat.
   enum Output: CaseIterable {
@@ -27,8 +27,8 @@ struct SwingTests {
     Swing(share: 750, perBeat: 4),
   ]
 
-  /// The beat of note `number`, by the definition: the first half of a pair's notes share `share` of the pair
-  /// evenly, and the second half the rest.
+  /// The beat of note `number`, by the definition of swing. The notes in the first half of a pair spread
+  /// evenly over the share `share` of the pair's length, the notes in the second half over the rest.
   private func beat(_ number: Int, _ count: Int, _ swing: Swing) -> Double {
     let (share, pair) = (Double(swing.share) / 1000, 2 / Double(swing.perBeat))
     let notes = count * 2 / Int(swing.perBeat)
@@ -38,7 +38,7 @@ struct SwingTests {
     return (Double(index) + (inPair < half ? place / Double(half) * share : share + share2)) * pair
   }
 
-  /// The number of the note near `beat`, one of the first hundred.
+  /// The number of the note near `beat`, out of the first hundred notes.
   private func number(_ beat: Double, _ count: Int, _ swing: Swing) -> Int {
     (0..<100).min { abs(self.beat($0, count, swing) - beat) < abs(self.beat($1, count, swing) - beat) }!
   }
@@ -105,7 +105,7 @@ struct SwingTests {
   }
 
   @Test(arguments: Output.allCases)
-  func `a new swing begins with the next pair, and loses no note`(output: Output) throws {
+  func `a new swing begins with the next pair of notes and loses no note`(output: Output) throws {
     let studio = studio(output, Swing(), tempo: 120)
     var dice = Dice(seed: 5)
     var changes: [(beat: Double, swing: Swing)] = [(-1, Swing())]
@@ -121,7 +121,7 @@ struct SwingTests {
     let first = try #require(times.first)
     let offset = number(studio.beat(at: first), output.count, Swing())
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
-    // A note has the place of one of the swings that were chosen up to a beat and a half before it.
+    // A note has its place by one of the swings that were chosen up to a beat and a half before the note.
     var worst = 0.0
     for (index, time) in times.enumerated() {
       let now = studio.beat(at: time)
@@ -153,11 +153,11 @@ struct SwingTests {
     let times = heard(output, in: studio)
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
     let whole = studio.beat(at: times.last!) - begin
-    // A machine counts its clocks and pulses, so none is missing.
+    // A machine counts its clocks and pulses, so none of them may be missing.
     if output.count == 24 { #expect(abs(Double(times.count) - 24 * whole) <= 6, "\(times.count)") }
   }
 
-  @Test func `swing leaves a bar straight that is no whole number of pairs`() throws {
+  @Test func `a bar that is not a whole number of note pairs gets no swing`() throws {
     for (perBeat, isSwung) in [(Int16(2), false), (4, true)] {
       let studio = studio(.standingClick, Swing(share: 700, perBeat: perBeat), tempo: 120)
       studio.settings.click.subdivision = 2

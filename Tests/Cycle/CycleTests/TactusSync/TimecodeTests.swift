@@ -10,7 +10,7 @@ import TimecodeReader
 extension TimecodeRate {
   static let all: [TimecodeRate] = [.fps24, .fps25, .drop2997, .fps2997, .fps30]
 
-  /// The rate as a ratio of whole numbers: `frames` timecode frames take `seconds` seconds.
+  /// The rate as two whole numbers: `frames` timecode frames take `seconds` seconds.
   var ratio: (frames: Int, seconds: Int) {
     switch self {
     case .fps24: (24, 1)
@@ -36,7 +36,7 @@ extension Timecode {
   }
 }
 
-/// Timecode is the transport's position as it is heard.
+/// Timecode tells the transport's position as it is heard.
 struct TimecodeTests {
   /// libltc's decoder for this rate.
   private static func reader(_ rate: TimecodeRate, sampleRate: Int = 48_000) -> LTCReader {
@@ -59,7 +59,7 @@ struct TimecodeTests {
   }
 
   @Test(arguments: campaign(TimecodeRate.all))
-  func `each frame of a day has its number, and each number its frame`(
+  func `each timecode frame of a day has a number, and each number a frame`(
     rate: TimecodeRate
   ) {
     var counted = CountedTimecode()
@@ -76,7 +76,7 @@ struct TimecodeTests {
     #expect(TimecodeRate.drop2997.framesPerDay == 2_589_408)
   }
 
-  @Test func `a number that drop-frame leaves out means the next number`() {
+  @Test func `a timecode that drop-frame leaves out means the next timecode`() {
     #expect(Timecode(minutes: 1).frame(.drop2997) == 1800)
     #expect(Timecode(minutes: 1, frames: 2).frame(.drop2997) == 1800)
     #expect(Timecode(minutes: 10).frame(.drop2997) == 17_982)
@@ -84,7 +84,7 @@ struct TimecodeTests {
   }
 
   @Test(arguments: campaign(TimecodeRate.all))
-  func `libltc reads ten minutes, each frame where the transport is`(rate: TimecodeRate) throws {
+  func `libltc reads ten minutes of our LTC, each frame at the right place`(rate: TimecodeRate) throws {
     let start = Timecode(hours: 23, minutes: 55, seconds: 3)
     let studio = Self.studio(
       Self.output(.ltc) {
@@ -114,7 +114,8 @@ struct TimecodeTests {
       }
       let exact = Double(place + 1) * 48_000 * Double(seconds) / Double(number)
       let off = Double(frame.start - first) - exact
-      // 3.5 samples is the decoder's accuracy: it reports the place at which it saw the frame's first change.
+      // The decoder is accurate to 3.5 samples: it reports the place at which it saw the frame's first
+      // change.
       guard abs(off) <= 3.5 else {
         Issue.record("frame \(place) is \(off) samples off")
         return
@@ -122,7 +123,7 @@ struct TimecodeTests {
     }
   }
 
-  @Test func `after a locate the timecode goes on from the new place`() {
+  @Test func `after a locate linear timecode goes on from the new place`() {
     let studio = Self.studio(Self.output(.ltc) { $0.rate = .fps30 })
     let decoder = Self.reader(.fps30)
     studio.listensToRack = { decoder.read($0) }
@@ -163,7 +164,7 @@ struct TimecodeTests {
   }
 
   @Test(arguments: [22_050, 44_100, 96_000, 192_000] as [UInt32])
-  func `timecode is readable at every sample rate`(sampleRate: UInt32) {
+  func `libltc reads our LTC at every sample rate`(sampleRate: UInt32) {
     let studio = Self.studio(Self.output(.ltc) { $0.rate = .fps30 }, sampleRate: sampleRate)
     let decoder = Self.reader(.fps30, sampleRate: Int(sampleRate))
     studio.listensToRack = { decoder.read($0) }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import TactusSync
 
-/// A plan with invented reports: 120 BPM, cycles of 256 frames.
+/// A transport plan with invented reports: 120 BPM, cycles of 256 frames.
 struct PlanStand {
   static let cycleMicros = 256.0 / 48_000 * 1e6
 
   var plan = TransportPlan()
   var report = Report()
   var time = 10_000_000.0
-  /// The actions of the last event.
+  /// The actions that the last event caused.
   var actions: [TransportAction] = []
 
   init() {
@@ -24,7 +24,7 @@ struct PlanStand {
     show()
   }
 
-  /// Fills the report. A bar lasts two seconds. While nothing rolls, the song stands at its beat 4.
+  /// Fills the report. A bar lasts two seconds. While the transport stands, the song is at its beat 4.
   private mutating func show() {
     report.moment.due = time
     report.moment.heard.start = time
@@ -98,7 +98,7 @@ struct PlanStand {
   }
 }
 
-/// The table at the head of `TransportPlan.swift`, row by row.
+/// The tests of each row of the table at the head of `TransportPlan.swift`.
 struct TransportPlanTableTests {
   private typealias Scenario = @Sendable (inout PlanStand) -> Void
 
@@ -125,7 +125,7 @@ struct TransportPlanTableTests {
     stand.command(.stop)
   }
 
-  /// For each row of the table: the events that come before, and the row's own event.
+  /// The events of each row of the table: those that come before, and the row's own event.
   private static let rows: [String: (before: Scenario, event: Scenario)] = [
     "idle | play, and the transport stands": ({ _ in }, { $0.command(.play) }),
     "idle | play, and the transport shall stand until just before the beat": (
@@ -282,7 +282,7 @@ struct TransportPlanTableTests {
     return Array(rows.dropFirst(2))
   }
 
-  @Test func `each row of the table in TransportPlan.swift holds`() throws {
+  @Test func `each row of the stage table in TransportPlan.swift holds`() throws {
     let table = try table()
     #expect(table.count == Self.rows.count)
     for row in table {
@@ -303,7 +303,7 @@ extension String {
   fileprivate var trimmed: String { split(separator: " ").joined(separator: " ") }
 }
 
-/// Commands that come before JACK has shown the last one.
+/// Transport commands that come before JACK has shown the result of the last one.
 struct TransportPlanTests {
   private func stopped() -> PlanStand {
     var stand = PlanStand()
@@ -312,7 +312,7 @@ struct TransportPlanTests {
     return stand
   }
 
-  @Test func `commands do not wait if nothing was stopped`() {
+  @Test func `transport commands wait only if a rolling transport was stopped`() {
     var stand = PlanStand()
     stand.command(.locate(frame: 7))
     #expect(stand.words == "locate" && stand.stage == "idle")
@@ -320,7 +320,7 @@ struct TransportPlanTests {
     #expect(stand.words == "stop, locate")
   }
 
-  @Test func `commands after a stop wait until the transport stands, in order`() {
+  @Test func `transport commands after a stop wait, in order, until it stands`() {
     var stand = stopped()
     stand.command(.locate(frame: 7), .play)
     #expect(stand.words == "")
@@ -333,7 +333,7 @@ struct TransportPlanTests {
     #expect(stand.words == "")
   }
 
-  @Test func `a stop among the waiting commands holds back the rest`() {
+  @Test func `a stop among waiting transport commands holds back the rest`() {
     var stand = stopped()
     stand.command(.play, .stop, .locate(frame: 7))
     stand.stand()
@@ -348,7 +348,7 @@ struct TransportPlanTests {
     #expect(stand.stage == "idle")
   }
 
-  @Test func `a transport that does not stop delays commands by half a second`() {
+  @Test func `a transport that does not stop delays commands for half a second`() {
     var stand = stopped()
     stand.command(.play)
     stand.look(for: 490_000)
@@ -357,7 +357,7 @@ struct TransportPlanTests {
     #expect(stand.stage == "asked to start")
   }
 
-  @Test func `if too many commands wait, the last ones are kept`() {
+  @Test func `if too many transport commands wait, the last ones are kept`() {
     var stand = stopped()
     for frame in 0..<100_000 { stand.command(.locate(frame: UInt32(frame))) }
     stand.stand()
@@ -368,7 +368,7 @@ struct TransportPlanTests {
     #expect(frames == (99_936..<100_000).map { UInt32($0) })
   }
 
-  @Test func `commands for a server that has gone are dropped`() {
+  @Test func `waiting transport commands are dropped when the server has gone`() {
     var stand = stopped()
     stand.command(.play)
     stand.plan.forget()
@@ -380,7 +380,7 @@ struct TransportPlanTests {
   }
 
   /// A toggle of start and stop follows the last request, whatever JACK still shows.
-  @Test func `a request decides what a toggle does until JACK has shown it`() {
+  @Test func `until JACK shows a request, a start/stop toggle goes by the request`() {
     var stand = PlanStand()
     func moves(_ stand: PlanStand) -> Bool { stand.plan.moves(stand.report) }
     #expect(!moves(stand))
@@ -404,7 +404,7 @@ struct TransportPlanTests {
     #expect(moves(stand))
   }
 
-  @Test func `a start that follows a stop of a standing transport is requested`() {
+  @Test func `a start after a stop of a standing transport is requested from JACK`() {
     var stand = PlanStand()
     stand.command(.stop)
     // Another client starts the transport.
@@ -414,7 +414,7 @@ struct TransportPlanTests {
     #expect(stand.plan.moves(stand.report))
   }
 
-  @Test func `a start and a stop of the session are obeyed once`() {
+  @Test func `each start and stop of the session is obeyed once`() {
     var stand = PlanStand()
     func obey(_ number: UInt32, starts: Bool) -> Bool {
       var session = SessionCommand()
@@ -434,8 +434,9 @@ struct TransportPlanTests {
     #expect(!obey(3, starts: true))
   }
 
-  /// jackd reads its limit for a hold only when the hold begins. A later change does not affect that hold.
-  @Test func `a hold that gets longer than JACK's limit begins anew`() {
+  /// jackd reads its timeout for a hold only when the hold begins, so a later change does not affect that
+  /// hold.
+  @Test func `a held start that gets longer than JACK's timeout renews its hold`() {
     for isHolding in [true, false] {
       var stand = PlanStand()
       stand.report.launch.isHolding = isHolding

@@ -5,8 +5,8 @@ import Testing
 
 @testable import TactusSync
 
-/// Two programs in one session that syncs starts and stops: a user starts the first, and the second follows
-/// the session.
+/// Two programs in one session that syncs starts and stops. A user starts the first program, and the second
+/// program follows the session.
 struct TwoStartsTests {
   /// The change of the first program's start while both programs wait.
   enum Change: CaseIterable {
@@ -57,7 +57,7 @@ struct TwoStartsTests {
 
   /// The peer's start moves to an earlier bar, to a later bar, and back again.
   @Test(arguments: [LaunchWait.starting, .stopped])
-  func `a start moves with the peer's time, as often as that changes`(wait: LaunchWait) {
+  func `a start moves with the peer's start time as often as that changes`(wait: LaunchWait) {
     for bars in [[6, 4], [2, 5], [3, 8, 4], [4, 5, 6, 7]] as [[Double]] {
       let studio = studio(wait)
       studio.play(seconds: 0.7)
@@ -76,7 +76,7 @@ struct TwoStartsTests {
     }
   }
 
-  @Test func `a peer that takes back its start after half a minute is obeyed`() {
+  @Test func `a peer's start that is taken back after half a minute does not roll`() {
     let studio = studio(.stopped)
     studio.play(seconds: 0.7)
     studio.isPlaying = true

@@ -63,7 +63,7 @@ final class Speaker {
 }
 
 struct VoiceTests {
-  @Test func `a sound goes on through buffers of any size and appears whole`() {
+  @Test func `a click's sound goes on through buffers of any size, complete`() {
     for frames in [1, 16, 63, 64, 1000, 8192] {
       let speaker = Speaker(spacing: 10_000, length: 777, frames: frames)
       speaker.play(buffers: 30_000 / frames)
@@ -74,7 +74,7 @@ struct VoiceTests {
     }
   }
 
-  @Test func `sounds longer than a beat overlap and none is cut short`() {
+  @Test func `click sounds longer than a beat overlap, and none is cut short`() {
     let speaker = Speaker(spacing: 1000, length: 2500, frames: 256)
     speaker.play(buffers: 40)
     // From the third click on, two or three clicks sound at once.
@@ -82,17 +82,17 @@ struct VoiceTests {
     #expect(speaker.output.allSatisfy { $0 == $0.rounded() }, "none is faded")
   }
 
-  @Test func `too many voices fade the oldest without a step`() {
+  @Test func `if too many click sounds overlap, the oldest fades without a step`() {
     let speaker = Speaker(spacing: 2883, length: 200_000, frames: 256)
     speaker.play(buffers: 400)
-    // At most sixteen voices sound. A voice ends in a fade of 3 ms, so the only steps upwards are new voices.
+    // At most sixteen voices sound. A voice that ends fades within 3 ms, so each step upwards is a new voice.
     #expect(speaker.output.max()! <= 16)
     let steps = zip(speaker.output, speaker.output.dropFirst()).map { $1 - $0 }
     #expect(steps.min()! > -0.01)
     #expect(steps.filter { $0 > 0.9 }.count == (speaker.output.count - 1) / 2883, "each begins")
   }
 
-  @Test func `switching off fades in ten milliseconds without a step`() {
+  @Test func `switching a click off fades its sound in 10 ms without a step`() {
     let speaker = Speaker(spacing: 100_000, length: 20_000, frames: 128)
     speaker.play(buffers: 20)
     let frame = speaker.output.count
@@ -102,7 +102,7 @@ struct VoiceTests {
     #expect(speaker.output[frame + 470] > 0 && speaker.output[frame + 490] == 0)
   }
 
-  @Test func `gain moves smoothly and is bounded`() {
+  @Test func `a click's gain moves smoothly and is bounded`() {
     let speaker = Speaker(spacing: 100_000, length: 20_000, frames: 128)
     speaker.play(buffers: 20)
     let frame = speaker.output.count
@@ -117,7 +117,7 @@ struct VoiceTests {
     }
   }
 
-  @Test func `the oldest sound bank that still sounds is reported`() {
+  @Test func `the number of the oldest sound bank that still sounds is reported`() {
     let speaker = Speaker(spacing: 100_000, length: 1000, frames: 256)
     #expect(speaker.click.oldestBank(9) == 9)
     speaker.play(buffers: 1)
@@ -126,7 +126,7 @@ struct VoiceTests {
     #expect(speaker.click.oldestBank(9) == 9)
   }
 
-  @Test func `a count-in sounds before the song only if asked for`() {
+  @Test func `a count-in sounds before the song only if the user has chosen one`() {
     for countIn in [0, 1] as [Int32] {
       let speaker = Speaker(spacing: 1000, length: 1, frames: 100)
       speaker.settings.click.isOn = true

@@ -4,9 +4,9 @@ import Testing
 @testable import TactusSync
 
 struct WakeFilterTests {
-  /// Most wake-ups are late, and late wake-ups do not move the estimate. Neither does a single wake-up that
-  /// seems early.
-  @Test func `the estimate is the lower quartile of the last twelve wake-ups`() {
+  /// Most wake-ups are late, and late wake-ups do not move the estimate. A single wake-up that seems early
+  /// does not move it either.
+  @Test func `a cycle's due time is the lower quartile of the last twelve wake-ups`() {
     var dice = Dice(seed: 5)
     for _ in 0..<200 {
       var filter = WakeFilter()
