@@ -38,8 +38,8 @@ public struct Formula: Hashable, Sendable {
     steps = try reader.whole()
   }
 
-  /// `values` has one value for each name, in the order of the names. nil: the result is no number, as after
-  /// a division by zero.
+  /// Computes the formula. `values` has one value for each name, in the order of the names. nil: the result
+  /// is no number, as after a division by zero.
   public func value(_ values: [Double]) -> Double? {
     var stack: [Double] = []
     for step in steps {

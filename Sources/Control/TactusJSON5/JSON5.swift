@@ -129,7 +129,8 @@ extension JSON5 {
     return quoted + "\""
   }
 
-  // For documents that the program makes itself: their lines have no meaning.
+  // Values for documents that the program makes itself. Such documents have no line numbers, so each line is
+  // 0.
 
   public static func of(_ number: Double) -> JSON5 { .number(number, written: text(number)) }
   public static func of(_ number: Int) -> JSON5 { .number(Double(number), written: "\(number)") }

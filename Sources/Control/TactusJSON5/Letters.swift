@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Which characters may begin or continue a name, or count as space, by ECMAScript 5.1.
+/// Tests which characters may begin or continue a name, or count as space, by ECMAScript 5.1.
 extension Unicode.Scalar {
   var startsName: Bool {
     if self == "$" || self == "_" { return true }

@@ -151,7 +151,7 @@ struct Reader {
       written.unicodeScalars.append(scalar)
       scanner.advance()
     }
-    // Text such as 7/8: the slash does not begin a comment, so the error shows the whole text.
+    // In text such as 7/8 the slash does not begin a comment, so the error shows the whole text.
     if scanner.isPlainSlash {
       written += scanner.takeWhole()
       throw scanner.unquoted(written)

@@ -81,8 +81,8 @@ struct Scanner {
     }
   }
 
-  /// Takes everything up to a character that may follow a value or a name: probably a text whose quotes were
-  /// forgotten.
+  /// Takes all characters up to one that may follow a value or a name. Together they are probably a text
+  /// whose quotes the user has forgotten.
   mutating func takeWhole() -> String {
     var whole = String.UnicodeScalarView()
     while let scalar = next, !scalar.isSpace, !",:{}[]".unicodeScalars.contains(scalar) {

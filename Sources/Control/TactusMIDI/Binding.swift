@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Binds an event of a controller or a key to the addresses that it changes: `note 36 ch 10 = tempo/tap`, `cc
-/// 7 = click/volume`, `cc 1 = tempo 60..180`, `note 40 = tempo 128 bar`, `note 41 = rewind, start`; `x =
-/// click/sound wood`.
+/// Binds an event of a MIDI controller, or a key, to the addresses that it changes. Bindings of events are
+/// `note 36 ch 10 = tempo/tap`, `cc 7 = click/volume`, `cc 1 = tempo 60..180`, `note 40 = tempo 128 bar` and
+/// `note 41 = rewind, start`; a binding of the key x is `x = click/sound wood`.
 public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: Hashable, Sendable,
   LosslessStringConvertible
 {
@@ -23,8 +23,8 @@ public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: H
 
   /// Splits a text into the event and the texts of its targets.
   package static func split(_ text: String) -> (event: Event, targets: [Substring])? {
-    // Skip the first character: it can be the key `=`, whose name is `=` like the sign between event and
-    // targets.
+    // Skip the first character: for the key `=` it is an equals sign, too, but not the equals sign between
+    // event and targets.
     guard let first = text.firstIndex(where: { $0 != " " }),
       let sign = text[first...].dropFirst().firstIndex(of: "="), let event = Event(String(text[..<sign]))
     else { return nil }
@@ -40,7 +40,8 @@ public typealias MIDIBinding = Binding<MIDIEventName>
 
 /// An address of the control surface with fixed arguments, or with the range that a knob covers.
 public struct Target: Hashable, Sendable, CustomStringConvertible {
-  /// Length limit of a target's text in bytes. A text that was read can always be written and read again.
+  /// Length limit of a target's text in bytes. The text of a target that was read can always be written and
+  /// read again.
   static let longest = 128
   /// The largest number of targets of one event.
   public static let limit = 8

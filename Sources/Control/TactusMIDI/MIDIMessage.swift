@@ -6,7 +6,7 @@ public struct MIDIMessage: Hashable, Sendable {
     /// From 0 to 1: the velocity of a key, or the position of a knob.
     case level(Double)
     case release
-    /// The position in machine control's locate command.
+    /// The position in machine control's locate command, in seconds.
     case seconds(Double)
   }
 
@@ -17,8 +17,8 @@ public struct MIDIMessage: Hashable, Sendable {
   /// The length limit in bytes; every message that can be mapped is shorter.
   public static let longest = 16
 
-  /// nil: the bytes are no complete message of a kind that can be mapped. JACK's clients should send whole
-  /// messages without running status, but nothing forces them, so every byte is checked.
+  /// Parses a message; nil: the bytes are no complete message of a kind that can be mapped. JACK's clients
+  /// should send whole messages without running status, but nothing forces them, so every byte is checked.
   public init?(_ bytes: [UInt8]) {
     guard let status = bytes.first, bytes.count <= Self.longest else { return nil }
     let data = bytes.dropFirst()
@@ -92,8 +92,8 @@ public struct MIDIMessage: Hashable, Sendable {
     return steps == 0 ? nil : steps
   }
 
-  /// Whether the message presses something. A knob, pedal or button does at half its range and above, a key
-  /// at every velocity.
+  /// Whether the message presses something. A knob, pedal or button counts as pressed from half its range up;
+  /// a key counts as pressed at every velocity.
   public var isPressed: Bool {
     switch amount {
     case .release: false

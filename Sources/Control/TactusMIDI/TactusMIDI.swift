@@ -54,7 +54,7 @@ public struct MIDIMap: Sendable {
       return .learned(binding)
     }
     for (layer, isStandard) in [(learned, false), (configured, false), (Self.standard, true)] {
-      // A binding with a channel wins over one for all channels.
+      // A binding with a channel wins over a binding for all channels.
       let found = layer.filter { $0.event == message.event }
       let all = found.isEmpty ? layer.filter { $0.event.matches(message.event) } : found
       let wheels = layer.filter { message.steps(of: $0.event) != nil }

@@ -47,7 +47,7 @@ public final class ManagedSession {
     _ = carryOut()
   }
 
-  /// Sends the messages among the outputs, and returns the others.
+  /// Sends the messages among the outputs, and returns the outputs that are no messages.
   private func carryOut() -> [NSMClient.Output] {
     var rest: [NSMClient.Output] = []
     while let output = client.nextOutput() {

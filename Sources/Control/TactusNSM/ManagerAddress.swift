@@ -9,7 +9,7 @@ public struct ManagerAddress: Equatable, Sendable {
   public let host: String
   public let port: UInt16
 
-  /// nil: the text has another form, for instance OSC over TCP, no port, or a path.
+  /// Parses the address; nil: the text has another form, for instance OSC over TCP, no port, or a path.
   public init?(url: String) {
     guard url.utf8.count <= 300, url.hasPrefix("osc.udp://") else { return nil }
     var rest = url.dropFirst("osc.udp://".count)
@@ -22,7 +22,7 @@ public struct ManagerAddress: Equatable, Sendable {
   }
 
   /// Resolves the host's name. Managers give the name of their machine, so this may ask the system's resolver
-  /// and take long. IPv4 is preferred to IPv6, because liblo listens there. [control]
+  /// and take long. IPv4 is preferred to IPv6, because liblo, which managers use, listens at IPv4. [control]
   public func resolve() -> Endpoint? {
     if let literal = Address(host) { return Endpoint(literal, port: port) }
     var hints = addrinfo()

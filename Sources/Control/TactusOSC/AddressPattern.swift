@@ -200,8 +200,8 @@ private struct Characters {
     byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
   }
 
-  /// Inserts a range in constant time: a pattern may consist of ranges only, and the cost counts only the few
-  /// bytes of each.
+  /// Inserts a range in constant time. A pattern may consist of ranges only, and its cost counts the few
+  /// bytes of a range, not the range's characters.
   private mutating func insert(from first: UInt8, to last: UInt8) {
     /// The bits of all characters below `limit`, among the 64 characters that begin at `base`.
     func below(_ limit: Int, _ base: Int) -> UInt64 {

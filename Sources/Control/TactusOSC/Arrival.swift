@@ -17,7 +17,7 @@ package func receiveDatagram(
   _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
 ) -> DatagramSocket.Received {
   var storage = sockaddr_storage()
-  // The packet info takes five of these words.
+  // The packet info takes five of the eight words in this buffer.
   var notes = InlineArray<8, UInt64>(repeating: 0)
   return withUnsafeMutableBytes(of: &storage) { address in
     withUnsafeMutableBytes(of: &notes) { notes in

@@ -2,7 +2,7 @@
 import Glibc
 internal import LinkSystem
 
-/// A system call that failed while opening the surface.
+/// A system call that failed while a socket was opened.
 public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
   public let endpoint: Endpoint
   public let call: String

@@ -17,8 +17,8 @@ struct Budget {
   /// The budget for WebSocket messages. Paired browsers are trusted, all others are strangers. Each
   /// host has a share of this budget, which also pays for the host's connections and requests.
   var gate: InputGate<Address>
-  /// The debt of a host at which its new connections are reset. Several phones behind one router that load
-  /// the page at once stay below it.
+  /// The debt of a host, in microseconds of processor time, at which its new connections are reset. Several
+  /// phones behind one router that load the page at once stay below it.
   private static let hostDebt = 100_000.0
   /// How many hosts have budgets of their own, and how long each host is remembered: as long as it takes to
   /// pay the largest debt.
@@ -38,7 +38,7 @@ struct Budget {
       memory: Self.hosts.memory, at: now)
   }
 
-  /// The processor time that this thread has used so far.
+  /// The processor time that this thread has used so far, in microseconds.
   static func spent() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -87,7 +87,7 @@ enum Conversation {
           ? Message(Table.address("unsubscribe")) : Message(Table.address("subscribe"), .string(groups.words))
       )
     }
-    // After LISTEN, ask for the present value.
+    // After a LISTEN, ask for the row's present value, too.
     if command == "LISTEN", row.isReadable { messages.append(Message(path)) }
     return Bundle.pack(messages.map(LibloCodec.encode)).map { .packet($0) }
   }

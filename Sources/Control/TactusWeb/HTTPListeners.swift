@@ -104,7 +104,7 @@ final class HTTPListeners {
     }
   }
 
-  // MARK: what comes and goes
+  // MARK: opening and closing
 
   /// Opens the page to this machine's networks or closes it, at once. Returns whether that changed anything.
   func open(toNetworks isOpen: Bool) -> Bool {

@@ -127,7 +127,7 @@ final class WebShared: Sendable {
     bell.signal()
   }
 
-  /// [osc]
+  /// Puts a packet for a browser into the browser's outbox. [osc]
   func post(_ packet: [UInt8], to browser: Peer) {
     guard let number = browser.browserNumber else { return }
     let isFirst = mailbox.withLock { mailbox in

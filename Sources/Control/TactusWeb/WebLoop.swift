@@ -82,7 +82,7 @@ final class WebLoop {
     }
   }
 
-  // MARK: what others left
+  // MARK: the mailbox
 
   /// Reads and updates the mailbox. Returns whether the loop must end.
   func lookAround() -> Bool {
@@ -183,8 +183,8 @@ final class WebLoop {
     LinkSystem.wait(for: &watched, from: now, until: deadline)
   }
 
-  /// The connections that are WebSockets, the one that was not read for longest first, so that all share the
-  /// budget.
+  /// The connections that are WebSockets, sorted by the time of their last read, the oldest first, so that
+  /// all share the budget.
   private func turns() -> [Connection] {
     crowd.visitors.values.filter { $0.socket != nil }.sorted { $0.heard < $1.heard }
   }

@@ -32,7 +32,8 @@ enum WebLimits {
   /// for sixteen pages of one browser, while they load.
   static let connections = 128
   static let ofOneHost = 48
-  /// The connections of one browser: six for loading, its WebSocket, and one more that it tries.
+  /// The number of connections of one browser: six for loading, one for its WebSocket, and one for a further
+  /// attempt.
   static let ofOneBrowser = 8
   /// How many connections may exist in addition that were shut down but are not closed yet.
   static let leaving = 16
@@ -52,7 +53,7 @@ enum WebLimits {
   /// How many bytes may wait for a browser, here and in the kernel. The page's whole state takes some 30 kB.
   static let outbox = 262_144
   static let kernelOutbox: Int32 = 65_536
-  /// Packets from one connection. A finger that moves two faders sends 120 a second.
+  /// Limits for the packets of one connection. Fingers that move two faders send 120 packets a second.
   static let packetsPerSecond = 200.0
   static let packetsAtOnce = 200.0
   static let bytesAtOnce = 8192

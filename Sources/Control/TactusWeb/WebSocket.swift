@@ -39,9 +39,9 @@ final class WebSocket {
   private var room = 0
   private var heard: Micros
   private var isAsked = false
-  /// The connection is lost.
+  /// Whether the connection is lost.
   private(set) var isBroken = false
-  /// The browser did not read our output fast enough.
+  /// Whether the browser has read our output too slowly.
   private(set) var isSlow = false
 
   init?(_ peer: Peer, _ descriptor: Int32, handle: OpaquePointer, early: [UInt8], at now: Micros) {
@@ -124,7 +124,7 @@ final class WebSocket {
     if waits > WebLimits.outbox { isSlow = true }
   }
 
-  // MARK: silence
+  // MARK: pings after a silence
 
   var deadline: Micros { heard + Micros(Int64(isAsked ? WebLimits.silence : WebLimits.ping)) }
 

@@ -15,7 +15,8 @@ final class AudioMail: AudioListener {
     var neighbours = Neighbourhood()
     var identity: (node: NodeID, session: SessionID)?
     var sightings: [AudioSighting] = []
-    /// Whether sightings were dropped because there were too many: then Link must report all of them again.
+    /// Whether sightings (reports about peers) were dropped because there were too many: then Link must
+    /// report all of them again.
     var isOverrun = false
 
     fileprivate var isEmpty: Bool { gateways == nil && identity == nil && sightings.isEmpty && !isOverrun }

@@ -46,15 +46,15 @@ package enum AudioLimits {
 
   /// The time after an answer for which an endpoint counts as belonging to its peer.
   package static var proof: Micros { Micros(5_000_000) }
-  /// A peer whose endpoint answered within this time has not moved to another endpoint. We ignore claims that
-  /// it has, and any rival endpoint.
+  /// If a peer's endpoint answered within this time, the peer has not moved to another endpoint. We ignore
+  /// claims that it has moved, and any rival endpoint.
   package static var answering: Micros { Micros(1_000_000) }
   /// The most pings to one endpoint whose answers we still accept.
   package static var outstandingPings: Int { 8 }
-  /// An endpoint that has not answered gets `firstPings` pings at `firstSpacing`, more until `eagerPings` at
-  /// the announcement period, then one every `patientPingSpacing`. An endpoint that has just answered gets
-  /// its first announcements at `firstSpacing`, too, because one of them may be lost and a user waits for
-  /// sound.
+  /// An endpoint that has not answered gets `firstPings` pings at `firstSpacing`. Then it gets pings at the
+  /// announcement period, up to `eagerPings` in all, and after these one ping every `patientPingSpacing`. An
+  /// endpoint that has just answered gets its first announcements at `firstSpacing`, too, because one of them
+  /// may be lost and a user waits for sound.
   package static var firstPings: Int { 5 }
   package static var firstAnnouncements: Int { 2 }
   package static var firstSpacing: Micros { Micros(100_000) }
@@ -117,7 +117,7 @@ public struct AudioCounters: Hashable, Sendable, BitwiseCopyable {
   public var unknownSender: UInt64 = 0
   /// The number of messages from endpoints that had not answered us yet.
   public var unproven: UInt64 = 0
-  /// The number of pongs that answer no unanswered ping to their endpoint.
+  /// The number of pongs that match no ping to their endpoint that still waits for its pong.
   public var strayPongs: UInt64 = 0
   /// The number of channel ids in announcements or byes that belong to another peer's channel.
   public var copiedChannels: UInt64 = 0
@@ -126,7 +126,8 @@ public struct AudioCounters: Hashable, Sendable, BitwiseCopyable {
   /// The number of gateways, peers, channels, sinks, sources or subscribers that were refused because of a
   /// limit.
   public var crowdedOut: UInt64 = 0
-  /// The number of messages over `messagesPerSecond` or one of the three limits after it.
+  /// The number of messages that exceeded `messagesPerSecond` or one of the three limits after it in
+  /// `AudioLimits`.
   public var flooded: UInt64 = 0
   /// The number of pings and pongs to unproven endpoints that were not sent, because the gateway's limit was
   /// reached.

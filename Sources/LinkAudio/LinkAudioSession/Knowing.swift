@@ -46,7 +46,7 @@ extension LinkAudioSession {
     gateways.firstIndex { $0.id == gateway }
   }
 
-  // MARK: Ourselves
+  // MARK: Our gateways, id and name
 
   mutating func enable(_ isOn: Bool) {
     guard isOn != isEnabled else { return }
@@ -86,8 +86,8 @@ extension LinkAudioSession {
   mutating func become(_ node: NodeID, in session: SessionID) {
     guard node != self.node || session != self.session else { return }
     if node != self.node {
-      // The peers whose channels we receive know us by the old id. Without a stop they would send audio to
-      // the old id and to the new one.
+      // The peers whose channels we receive know us by the old id. If we sent no stop message, they would
+      // send audio to the old id and to the new one.
       for place in sources.indices { stop(place) }
       receivers.removeAll { $0.node == node }
     }

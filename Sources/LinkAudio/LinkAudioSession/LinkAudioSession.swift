@@ -19,7 +19,7 @@ public import LinkWire
 // messages of peers, `Channels` stores the peers' channels, `Source` and `Sink` are the two ends of a
 // channel, `AudioLimits` the limits. The rules come from facts: link-audio 3.
 
-/// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says
+/// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it returns
 /// `.sleep`.**
 ///
 /// More than 20 properties: the files of this module share the state of the protocol.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A generator whose numbers cannot be predicted without the secret, even from all earlier ones (SipHash-2-4
-/// of a counter).
+/// A generator whose numbers cannot be predicted without the secret, even from all earlier numbers
+/// (SipHash-2-4 of a counter).
 ///
 /// `Dice` is not enough: receivers see the echoes that we draw. Two echoes would reveal the state of `Dice`,
 /// and with it the echoes for other receivers.

@@ -55,7 +55,7 @@ struct Source: Sendable {
     let isHeard = isHeard(at: now)
     if let look = nextLook, look <= now {
       nextLook = isHeard ? now + AudioLimits.silence : nil
-      // The audio has stopped since the last look.
+      // The audio has stopped since the last check.
       if !isHeard {
         tries = 0
         nextRequest = now

@@ -37,10 +37,10 @@ extension LinkAudioSession {
       ? gateways[place].pings.trySpend(at: uptime.now) : gateways[place].firstPings.trySpend(at: uptime.now)
   }
 
-  /// Draws the echo for a ping. By its key, this entry is the sender's wall-clock time, which only the sender
-  /// uses. Our entry looks like a time between 2005 and 2041, but contains 50 bits that cannot be guessed. An
-  /// endpoint that returns these bits has received our ping, so we may send audio there. `Receiver` remembers
-  /// when the ping left.
+  /// Draws the echo for a ping. In the protocol, this entry is the sender's wall-clock time, which only the
+  /// sender uses. Our entry looks like a time between 2005 and 2041, but contains 50 bits that cannot be
+  /// guessed. An endpoint that returns these bits has received our ping, so we may send audio there.
+  /// `Receiver` remembers when the ping left.
   private mutating func newEcho() -> AudioEcho {
     AudioEcho(rawValue: 1 << 50 | dice.next() >> 14)
   }

@@ -128,8 +128,8 @@ final class App {
     host.close()
   }
 
-  /// Peers must not start alone on the bar for which tactus made them wait. Link sends a state up to 50 ms
-  /// after the one before, and the goodbye must come later.
+  /// Takes back a start that still waits: peers must not start alone on the bar for which tactus made them
+  /// wait. Link leaves up to 50 ms between two states, and the goodbye must come after both.
   private func withdrawStart(_ host: JACKHost) {
     if transport.withdrawStart(on: host, host.report, in: link) { usleep(100_000) }
   }

@@ -91,7 +91,7 @@ final class CommandHandler: SessionObserver {
 
   var wantsTimebase: Bool { held.withLock { $0.wantsTimebase } }
 
-  /// [control]
+  /// Requests that tactus becomes timebase master. [control]
   func wantTimebase() { held.withLock { $0.wantsTimebase = true } }
 
   /// The open surface.
@@ -103,10 +103,10 @@ final class CommandHandler: SessionObserver {
   /// From now on, sends changes to this surface's subscribers. [control]
   func connect(_ surface: OSCSurface?) { held.withLock { $0.surface = surface } }
 
-  /// [control]
+  /// Takes the commands that wait for the control thread. [control]
   func takeCommands() -> [Command] { held.withLock { take(all: &$0.commands) } }
 
-  /// [control]
+  /// Whether a requested save may overwrite a file; nil: no save was requested since the last call. [control]
   func takeSaving() -> Bool? { held.withLock { $0.asksToSave.take() } }
 
   /// Every number of peers since the last call, so that a peer is reported even if it left and came back
@@ -184,7 +184,8 @@ final class CommandHandler: SessionObserver {
 
   func obey(_ order: Order) -> Reply { obey(order.command, at: order.time, lasts: order.isPaired) }
 
-  /// `time`: when the change was meant to happen. `lasts`: whether tactus keeps the change over a restart.
+  /// Carries out a command. `time`: when the change was meant to happen. `lasts`: whether tactus keeps the
+  /// change over a restart.
   func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Reply {
     switch command {
     case .tempo(let tempo): return setTempo(tempo, bentFrom: nil, at: time)

@@ -7,7 +7,7 @@ import LinkSodium
 import TactusChoices
 import TactusSurface
 
-/// The choices about other rooms that the session spans.
+/// The choices about other rooms: distant networks that the session spans.
 struct FarChoice: Equatable, Sendable {
   var calls: [String] = []
   var accept = AcceptChoice.off
@@ -17,8 +17,8 @@ struct FarChoice: Equatable, Sendable {
   var isWanted: Bool { !calls.isEmpty || accept != .off }
 }
 
-/// Where other rooms may call: nowhere, or at one or all addresses of this machine, at a chosen port or the
-/// usual one.
+/// Where other rooms (distant networks) may call: nowhere, or at one or all addresses of this machine, at a
+/// chosen port or the usual port.
 enum AcceptChoice: Equatable, OptionValueType {
   case off
   case at(Address?, port: UInt16?)

@@ -34,8 +34,8 @@ extension JACKEvent {
 }
 
 extension ServerDescription {
-  /// Such as: JACK server "default" (jack2 1.9.21): 48000 Hz, 256 frames a period (5.3 ms), real time, as
-  /// "tactus"
+  /// The line about the server, such as: JACK server "default" (jack2 1.9.21): 48000 Hz, 256 frames a period
+  /// (5.3 ms), real time, as "tactus"
   var line: String {
     let tenths = sampleRate > 0 ? (framesPerPeriod * 20_000 / sampleRate + 1) / 2 : 0
     return

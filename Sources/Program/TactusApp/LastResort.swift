@@ -33,7 +33,7 @@ enum LastResort {
   private static let silence = Mutex<(@Sendable (Bool) -> Void)?>(nil)
   private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
 
-  /// [control]
+  /// Whether the program was asked to end; notes that the main thread has noticed this. [control]
   static var isEndAsked: Bool {
     let isAsked = asked.load(ordering: .acquiring)
     if isAsked { isHeard.store(true, ordering: .relaxed) }
@@ -52,7 +52,7 @@ enum LastResort {
     Self.farewell.withLock { $0 = farewell }
   }
 
-  /// [any]
+  /// Calls the function for the end if it was not called yet. [any]
   static func takeLeave() {
     let last = farewell.withLock { farewell in
       defer { farewell = nil }

@@ -150,7 +150,7 @@ extension ManagedProject {
     return String(path.split(separator: "/").last ?? "tactus")
   }
 
-  /// nil: the project can't be opened; the manager and the terminal have the reason.
+  /// Opens the project; nil: it can't be opened, and the manager and the terminal have the reason.
   private static func open(
     _ project: Project, _ session: ManagedSession, _ arguments: [String]
   ) -> ManagedProject? {

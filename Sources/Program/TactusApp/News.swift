@@ -11,7 +11,7 @@ struct StudioNews {
     /// Every number of peers since the last poll, so that a peer that left and came back meanwhile is
     /// reported.
     var peerCounts: [Int] = []
-    /// tactus itself is off the network (`Presence`), so peers may still be in the session even if their
+    /// Whether tactus itself is off the network (`Presence`). Peers may then be in the session even if their
     /// number is 0.
     var isResting = false
     var isMute = false
@@ -24,17 +24,17 @@ struct StudioNews {
     var cutStarts: UInt64 = 0
     var standsStill = false
     var isMasterSenseless = false
-    /// `launch-wait=stopped` has no effect, because a host or a MIDI clock leads or may lead.
+    /// Whether `launch-wait=stopped` has no effect, because a host or a MIDI clock leads or may lead.
     var waitsInVain = false
     var lostMIDI: UInt64 = 0
     /// Whether a peer has started the session while start/stop sync is off here.
     var unfollowed: UnfollowedPlay?
-    /// The session plays, and tactus with it: start/stop sync is on.
+    /// Whether the session plays, and tactus with it, because start/stop sync is on.
     var sharesPlay = false
-    /// A start waits for its beat.
+    /// Whether a start waits for its beat.
     var isWaiting = false
-    /// The transport rolls while the server freewheels. JACK then starts at once and does not wait for the
-    /// beat.
+    /// Whether the transport rolls while the server freewheels. JACK then starts at once and does not wait
+    /// for the beat.
     var rollsInExport = false
     var midiClock = SurfaceState.MIDIClockIn.off
   }

@@ -102,7 +102,7 @@ extension CommandHandler {
     return .accepted
   }
 
-  /// [any]
+  /// Removes the output with this name. [any]
   func removeOutput(_ name: String, lasts: Bool) -> Reply {
     guard state.lists.outputs.contains(where: { $0.name == name }) else {
       return .notNow("there is no such output")

@@ -89,7 +89,7 @@ final class PageServer: Sendable {
     }
   }
 
-  /// [any]
+  /// Stops the server, and says goodbye to all browsers. [any]
   func close() {
     let web = held.withLock { held in
       defer { (held.web, held.surface, held.configuration) = (nil, nil, nil) }

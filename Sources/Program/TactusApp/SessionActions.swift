@@ -32,7 +32,7 @@ final class SessionActions: SessionObserver {
     !self.isHasty.exchange(isHasty, ordering: .relaxed) && isHasty
   }
 
-  /// [network]
+  /// Passes a new state of the session on to the audio thread. [network]
   func publish(_ snapshot: SessionSnapshot) {
     state.withLock { $0 = snapshot.state }
     exchange.publish(snapshot.state)
@@ -43,7 +43,7 @@ final class SessionActions: SessionObserver {
     dictated.withLock { $0?.microsPerBeat == tempo.microsPerBeat }
   }
 
-  /// [network]
+  /// The next change of the session that the audio thread has proposed; nil: there is none. [network]
   func nextChange() -> SessionChange? {
     while let proposal = exchange.nextProposal() {
       let change = state.withLock { state in

@@ -58,7 +58,7 @@ extension CommandHandler {
     return .accepted
   }
 
-  /// [any]
+  /// Removes the song with this title from the set list. [any]
   func removeSong(_ title: String, lasts: Bool) -> Reply {
     guard state.lists.songs.contains(where: { $0.title == title }) else {
       return .notNow("there is no such song")

@@ -24,7 +24,7 @@ extension Configuration {
     return new
   }
 
-  /// Sets all that the surface can choose to this configuration's values. A bend stays unchanged.
+  /// Sets all choices of `state` to this configuration's values, except the bend, which stays unchanged.
   func choose(in state: inout SurfaceState) {
     let bend = state.choices.bend
     state.choices = choices
@@ -174,7 +174,7 @@ extension HostView {
 }
 
 extension CommandHandler {
-  /// [control]
+  /// Shows controllers the audio cycle's report, the state of JACK, and the list of peers. [control]
   func show(_ report: Report, _ host: HostView, peers: String = "") {
     tell {
       $0.show(report, host)

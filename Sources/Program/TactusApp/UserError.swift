@@ -31,7 +31,7 @@ struct UserError: Error {
       (all.prefix(Self.limit).map(\.text) + more).joined(separator: "\n"), all.first?.kind ?? .failure)
   }
 
-  /// The text as a single line, for a place that has room for only one.
+  /// The text as a single line, for a place that has no room for more lines.
   var inALine: String { text.split(separator: "\n").joined(separator: "; ") }
 
   init(_ path: String, line: Int, _ text: String) { self.init("\(path):\(line): \(text)") }

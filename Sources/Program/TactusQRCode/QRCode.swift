@@ -6,7 +6,7 @@ internal import CTactusQRencode
 /// Drawing is left out on purpose: the terminal view and `tactus web` ask for the squares and draw them. One
 /// invariant: a camera can read every code that the initializer returns; for other texts it returns nil.
 ///
-/// The way in: `QRCode(_:)`, then `isDark`.
+/// Start reading at `QRCode(_:)`, then `isDark`.
 public struct QRCode: Hashable, Sendable {
   /// The width, in squares, of the light margin around a code. The standard requires this width, and phones
   /// accept no smaller one.
@@ -20,7 +20,7 @@ public struct QRCode: Hashable, Sendable {
   public let size: Int
   private let squares: [Bool]
 
-  /// nil: the text is empty or too long.
+  /// Makes the code of a text; nil: the text is empty or too long.
   ///
   /// The code is as small as the text allows, with as much error correction as fits into that size, since a
   /// screen may reflect light.

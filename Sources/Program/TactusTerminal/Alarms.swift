@@ -20,7 +20,7 @@ extension Facts {
     ].compactMap(\.self)
   }
 
-  /// Shown if other programs see the bars moved by an offset, or if tactus is not timebase master. A host
+  /// The alarm if other programs see the bars moved by an offset, or if tactus is not timebase master. A host
   /// that leads may be timebase master.
   private var timebaseAlarm: String? {
     guard state.jack.isRunning else { return nil }
@@ -47,8 +47,8 @@ extension Facts {
       ? "\(signed(state.readings.driftPartsPerMillion, places: 0)) ppm" : nil
   }
 
-  /// Shown if the last start missed its beat by more than half a period. A start in the nearest cycle
-  /// never misses its beat by more, nor does a start in the song's first period.
+  /// The alarm if the last start missed its beat by more than half a period. A start in the nearest cycle
+  /// misses its beat by at most half a period, and so does a start in the song's first period.
   private var startAlarm: String? {
     guard state.readings.hasLaunched, abs(state.readings.launchErrorMilliseconds) > period / 2 + 0.1 else {
       return nil

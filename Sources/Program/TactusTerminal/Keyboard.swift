@@ -83,12 +83,12 @@ public struct Keyboard: Sendable {
     return "no key \(key)" + (keys.key(for: .turn).map { "; \($0) lists them" } ?? "")
   }
 
-  /// Turns to a page; from that page, turns back to the first one.
+  /// Turns to the page `other`, or back to the first page if `other` is shown already.
   private mutating func turn(to other: Scene.Page) { page = page == other ? .playing : other }
 
-  /// A remark after a key that changed a lasting choice: it gives the new value, and how to undo the change,
-  /// since the user may have hit the key by mistake. For the leader's key it also names the next leader. nil:
-  /// no remark. `isKept`: whether the choice also holds at the next start; a tactus on another machine
+  /// A remark after a key that changed a lasting choice; nil: no remark. It gives the new value, and how to
+  /// undo the change, since the user may have hit the key by mistake. For the leader's key it also names the
+  /// next leader. `isKept`: whether the choice also holds at the next start; a tactus on another machine
   /// forgets it.
   public static func remark(
     _ targets: [Target], by key: Key, _ state: SurfaceState, isKept: Bool = true

@@ -9,7 +9,7 @@ public import TactusSurface
 /// everything is a value. One invariant: whatever the size and the state, a picture is complete, and text
 /// from outside (names, messages) can't control the terminal.
 ///
-/// The way in: `TerminalView.picture`, then `Frame.draw`; for keys `KeyReader`, then `Keyboard`.
+/// Start reading at `TerminalView.picture`, then `Frame.draw`; for keys at `KeyReader`, then `Keyboard`.
 public struct TerminalView: Sendable {
   public var glyphs: Glyphs
   let keys: KeyMap

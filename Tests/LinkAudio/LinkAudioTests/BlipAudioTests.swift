@@ -11,7 +11,7 @@ import Testing
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct BlipAudioTests {
   @Test(arguments: [150, 2_500] as [UInt32])
-  func `channels survive a short loss of the carrier`(milliseconds: UInt32) throws {
+  func `channels and subscriptions survive a short loss of the cable's carrier`(milliseconds: UInt32) throws {
     let (home, other) = (try PrivateNetwork(), try PrivateNetwork())
     try home.cable("wire", to: other, "cable")
     try home.ip("addr add 10.50.0.1/24 dev wire")

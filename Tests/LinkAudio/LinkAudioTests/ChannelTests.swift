@@ -49,7 +49,7 @@ import Testing
     #expect(abs(try await median(ear)) <= 0.5)
   }
 
-  @Test func `five machines hear each other`() async throws {
+  @Test func `five machines hear each other's clicks at their beats`() async throws {
     let stage = try await LabStage("--hosts", "5", "--no-server")
     var peers: [LabPeer] = []
     for host in 1...5 {
@@ -82,7 +82,7 @@ import Testing
     #expect(abs(try await median(ear)) <= 0.5)
   }
 
-  @Test func `a new tempo moves the clicks with the beat`() async throws {
+  @Test func `after a change of tempo received clicks are at their beats`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let rack = try await peer("Rack", in: stage, on: 1)
     let ear = try await peer("Ear", in: stage, on: 2)
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `a bad network loses sound but moves no sound`() async throws {
+  @Test func `a network with losses and jitter does not move received clicks`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let rack = try await peer("Rack", in: stage, on: 1)
     let ear = try await peer("Ear", in: stage, on: 2)

@@ -82,7 +82,7 @@ struct DeliveryTests {
     }
   }
 
-  @Test func `after an overrun of the queue all sockets are reopened`() throws {
+  @Test func `after reports about peers were dropped, all sockets are reopened`() throws {
     try PrivateNetwork().perform {
       var engine = Self.engine()
       let missing = engine.work(Self.letters(), at: Link.clock())
@@ -92,7 +92,7 @@ struct DeliveryTests {
     }
   }
 
-  @Test func `calls return while a datagram is being sent`() throws {
+  @Test func `calls of the library return while a datagram is being sent`() throws {
     try PrivateNetwork().perform {
       let link = Link(tempo: 120)
       let audio = try LinkAudio(link, peerName: "Rack")
@@ -129,7 +129,7 @@ private enum Heard: Equatable {
   }
 }
 
-/// All datagrams that arrived since the last call.
+/// Returns all datagrams that arrived since the last call.
 private func heard(by socket: AudioSocket) -> [Heard] {
   withUnsafeTemporaryAllocation(byteCount: 1500, alignment: 8) { buffer in
     var said: [Heard] = []

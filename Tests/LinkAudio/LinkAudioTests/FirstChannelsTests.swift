@@ -28,7 +28,7 @@ struct FirstChannelsTests {
   }
   // end audio
 
-  @Test func `the program of the article is silent without peers`() throws {
+  @Test func `the program of the article FirstChannels is silent without peers`() throws {
     // begin peer
     let link = Link(tempo: 120)
     let audio = try LinkAudio(link, peerName: "Rack")
@@ -67,7 +67,7 @@ struct FirstChannelsTests {
     #expect(source == nil && !audio.isEnabled && !link.isEnabled)
   }
 
-  @Test func `a period clears both spans even if their lengths differ`() {
+  @Test func `silence fills both output buffers even if their lengths differ`() {
     let link = Link(tempo: 120)
     let lane = LinkAudio.ReceiveLane()
     var end = lane.takeEnd()!
@@ -82,7 +82,7 @@ struct FirstChannelsTests {
     #expect(right.prefix(256).allSatisfy { $0 == 0 } && right.suffix(44).allSatisfy { $0 == 0.5 })
   }
 
-  @Test func `a period of more than 8192 frames clears the whole buffer`() {
+  @Test func `an output period of more than 8192 frames is filled with silence`() {
     let link = Link(tempo: 120)
     let lane = LinkAudio.ReceiveLane()
     var end = lane.takeEnd()!
@@ -98,7 +98,7 @@ struct FirstChannelsTests {
     #expect(samples.allSatisfy { $0 == 0 })
   }
 
-  @Test func `the code of the article is compiled here`() throws {
+  @Test func `the code of the article FirstChannels is compiled in this test`() throws {
     let article = try Article(
       "Sources/LinkAudio/LinkAudio/LinkAudio.docc/FirstChannels.md", compiledIn: #filePath,
       leavingOut: ["link.isEnabled = true", "audio.isEnabled = true"])

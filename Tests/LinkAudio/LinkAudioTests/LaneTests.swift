@@ -9,7 +9,7 @@ import Testing
 
 /// Lanes and their ends, used as other programs use them.
 @Suite struct LaneTests {
-  @Test func `an end keeps its lane alive, and a lane has one end at a time`() {
+  @Test func `a lane hands out one end at a time, and the end keeps the lane alive`() {
     weak var gone: LinkAudio.SendLane?
     weak var alsoGone: LinkAudio.ReceiveLane?
     var sending: LinkAudio.SendEnd?
@@ -38,7 +38,7 @@ import Testing
     #expect(gone == nil && alsoGone == nil)
   }
 
-  @Test func `a period with more frames than the buffer is cut`() {
+  @Test func `a sent period with more frames than its buffers is cut`() {
     let lane = LinkAudio.SendLane(.stereo)
     var end = lane.takeEnd()!
     lane.lane.isWanted = true
@@ -57,7 +57,7 @@ import Testing
     #expect(lengths == [60, 100])
   }
 
-  @Test func `a lane belongs to one channel and a wrong request is refused`() throws {
+  @Test func `a lane in use, an own channel and a 129th channel are refused`() throws {
     let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let (sent, received) = (LinkAudio.SendLane(.mono), LinkAudio.ReceiveLane())
     var sink: LinkAudio.Sink? = try audio.publish(sent, as: "a")
@@ -89,12 +89,12 @@ import Testing
     #expect(try LinkAudio(link, peerName: "Shelf").peerName == "Shelf")
   }
 
-  @Test func `the diagnostics of Link Audio are fit to be printed`() throws {
+  @Test func `the diagnostics of Link Audio print as a readable line`() throws {
     let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     #expect("\(audio.diagnostics)" == "0 peers; received 0, malformed 0")
   }
 
-  @Test func `subscriptions and subscribed channels have limits`() throws {
+  @Test func `at most 256 subscriptions and 128 subscribed channels are possible`() throws {
     let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let channel = LinkAudio.Channel.ID(NodeID(rawValue: 3))
     let probe = LinkAudioLanes.ReceiveLane.probe()
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `the stream of channels begins with the present channels, and it ends`() async throws {
+  func `a stream of channel lists has the present list and ends with LinkAudio`() async throws {
     var audio: LinkAudio? = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let updates = audio!.channelUpdates()
     var lists: [[LinkAudio.Channel]] = []

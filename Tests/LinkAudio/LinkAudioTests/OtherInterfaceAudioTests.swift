@@ -14,7 +14,7 @@ import Testing
 struct OtherInterfaceAudioTests {
   static let stage: Address = .v4(0xc0a8_0702)
 
-  @Test func `audio through an interface that was not chosen is refused`() throws {
+  @Test func `audio through an interface that Link does not use is refused`() throws {
     let (home, venue, band) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("stage0", to: band, "cable")
     try home.cable("wifi0", to: venue, "cable")

@@ -53,7 +53,7 @@ import Testing
     #expect(urgent <= 60 * 60, "\(urgent) ms of a minute")
   }
 
-  @Test func `a long sleep does not count as load`() {
+  @Test func `60 ms of work in 10 s keep real-time priority, 51 ms in 60 ms do not`() {
     var budget = UrgencyBudget(used: .zero, at: .zero)
     budget.note(used: Micros(60_000), at: Micros(10_000_000))
     #expect(!budget.isSpent)
@@ -68,7 +68,8 @@ import Testing
     let peer = try LabPeer(.program(prefix + [ChannelTests.program]), in: stage, on: 1)
     try await peer.ask("enable on")
     try await peer.ask("audio Rack")
-    // Fields 40 and 41 of a thread, counted after the bracket of its name.
+    // The priority and the policy are fields 40 and 41 of `stat`. Count after the bracket that ends the
+    // thread's name.
     let look = """
       import glob
       for path in glob.glob("/proc/[0-9]*/task/*/stat"):
@@ -81,7 +82,7 @@ import Testing
     return seen.output.split(separator: "\n").first.map(String.init) ?? "none"
   }
 
-  @Test func `the thread is in real time if permitted and works otherwise`() async throws {
+  @Test func `Link Audio's thread is in real time if permitted, and works otherwise`() async throws {
     let stage = try await LabStage("--no-server")
     let mayBe = try await stage.run(on: 1, "chrt", "--rr", "1", "true").status == 0
     // SCHED_RR is 2, SCHED_OTHER 0, SCHED_IDLE 5.

@@ -80,7 +80,7 @@ struct StampRuleTests {
   }
 
   @Test(arguments: Author.allCases, [16, 256, 1024])
-  mutating func `stamps keep the reference's rule at 28 changes of tempo`(author: Author, frames: Int) {
+  mutating func `our stamps follow the reference's rule in 28 changes of tempo`(author: Author, frames: Int) {
     let frameMicros = 1e6 / 48_000 / (1 + 30e-6)
     let lane = LinkAudioLanes.SendLane(channels: 1)
     lane.isWanted = true

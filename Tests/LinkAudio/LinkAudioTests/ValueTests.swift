@@ -10,7 +10,7 @@ import Testing
     .standard, .adaptive(least: .milliseconds(30)), .fixed(.milliseconds(20)), .beats(4), .beats(1),
   ]
 
-  @Test func `delays are equal if kind and length are equal`() {
+  @Test func `two audio delays are equal if their kind and length are equal`() {
     for (index, delay) in Self.delays.enumerated() {
       #expect(Self.delays.indices.filter { Self.delays[$0] == delay } == [index])
     }
@@ -18,14 +18,14 @@ import Testing
     #expect(LinkAudio.Delay.standard == .adaptive(least: .milliseconds(20)))
   }
 
-  @Test func `delays are fit to be printed`() {
+  @Test func `each kind of audio delay prints as readable text`() {
     #expect(
       Self.delays.map { "\($0)" } == [
         "at least 0.02 seconds", "at least 0.03 seconds", "0.02 seconds", "4 beats", "1 beat",
       ])
   }
 
-  @Test func `a delay that a program keeps in a file stays the same`() {
+  @Test func `an audio delay is the same after it was saved and read`() {
     #expect(Self.delays.map { LinkAudio.Delay($0.saved) } == Self.delays)
     let least: [LinkAudio.Delay.Saved] = [
       .adaptive(leastMicroseconds: .min), .fixed(microseconds: .max), .beats(count: .min),
@@ -33,14 +33,14 @@ import Testing
     for saved in least { #expect("\(LinkAudio.Delay(saved))" != "") }
   }
 
-  @Test func `figures and identities are fit to be printed`() {
+  @Test func `a channel's figures and id print as readable text`() {
     let figures = LinkAudio.ReceiveLane().figures
     #expect("\(figures)" == "silent, delay 0.0 seconds; received 0, lost 0, dropouts 0")
     let id = LinkAudio.Channel.ID(NodeID(rawValue: 3))
     #expect("\(id)" == "0x0000000000000003")
   }
 
-  @Test func `periods are equal if all their values are equal`() {
+  @Test func `two audio periods are equal if all their values are equal`() {
     let state = Link(tempo: 120).capture()
     let period = LinkAudio.Period(state, frames: 64, sampleRate: 48_000, start: Link.now)
     var other = period

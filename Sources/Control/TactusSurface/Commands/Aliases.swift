@@ -12,7 +12,7 @@ public enum Dialect: String, Hashable, Sendable {
 struct Alias: Sendable {
   enum Meaning: Sendable {
     case row(String)
-    /// Pressing it sets the row to this value.
+    /// A button: pressing it sets the row to this value.
     case press(String, Argument)
     case verb(Verb)
     /// Ardour's `/set_surface`, whose seventh parameter is the port.

@@ -65,7 +65,7 @@ public struct Choice: Sendable {
       copying: { $1[keyPath: place] = $0[keyPath: place] }, holding: holding, taking: taking)
   }
 
-  /// A setting that the standing click and the user's own clicks have in common.
+  /// Makes a choice from a setting that the standard click and the user's own clicks have in common.
   init(
     _ path: String, _ shared: OutputChoice<ClickSettings>, _ words: String? = nil,
     isRemembered: Bool = false

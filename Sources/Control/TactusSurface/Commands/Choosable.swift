@@ -62,7 +62,7 @@ extension Double: Choosable {
 }
 
 extension Float: Choosable {
-  /// The shortest decimal that gives the same float32, not the float's digits as a double.
+  /// The shortest decimal that gives the same float32, such as 0.1 and not 0.10000000149011612.
   public var values: [Value]? { [.number(Double(description) ?? 0)] }
   public init(_ values: [Value]) { self.init(values[0].number) }
 }

@@ -12,7 +12,7 @@ public enum Command: Hashable, Sendable {
   /// Starts on the next bar, on the next beat or at once; nil: as the launch setting says.
   case start(LaunchMoment?)
   case stop
-  /// Starts when stopped; stops when rolling or waiting for the launch.
+  /// Starts the transport if it is stopped; stops it if it rolls or waits for a launch.
   case toggle
   case rewind
   case locate(Place)
@@ -26,9 +26,9 @@ public enum Command: Hashable, Sendable {
   case bend(BendSettings)
   /// Moves the session's beat 0 to this moment, as far as the session allows.
   case align
-  /// true: become timebase master if there is none; false: stop being timebase master.
+  /// True: tactus becomes timebase master if there is none. False: tactus stops being timebase master.
   case timebase(Bool)
-  /// Become timebase master in place of any other.
+  /// Makes tactus timebase master in place of any other client.
   case takeover
 
   /// Starts or stops sending or receiving a channel.

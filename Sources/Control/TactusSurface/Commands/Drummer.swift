@@ -16,7 +16,7 @@ struct Drummer {
   static let off = 0.25
   /// This many taps off the beat in a row start a new beat.
   static let tapsOffBeat = 3
-  /// After more beats than this without a tap the estimate starts again.
+  /// If more beats than this pass without a tap, the estimate begins anew.
   static let mostMissed: Int64 = 8
   /// Largest relative change of the tempo by one tap, once the beat is known.
   static let mostChange = 0.04
@@ -39,7 +39,7 @@ struct Drummer {
     guard let known = beat else { return begin(at: time) }
     let count = Int64(rounding: (time - known.time) / known.length)
     guard count <= Self.mostMissed else { return begin(again: time) }
-    // This was a flam, or a switch that bounced.
+    // This tap was the second tap of a flam, or the switch bounced.
     guard count > 0 else { return nil }
     let off = time - known.time - Double(count) * known.length
     guard abs(off) <= Self.off * known.length else {
@@ -48,7 +48,7 @@ struct Drummer {
     }
     strangers = 0
     taps += 1
-    // The first corrections equal a line through all taps (least squares).
+    // For the first taps, these corrections give the same beats as a line through all taps (least squares).
     let number = Double(taps)
     let place = max(Self.least.place, 2 * (2 * number - 1) / (number * (number + 1)))
     let tempo = max(Self.least.tempo, 6 / (number * (number + 1)))

@@ -8,7 +8,7 @@ public struct NamedOutput: Hashable, Sendable {
   /// The name of the output's port; also a part of the output's addresses.
   public let name: String
   public var settings: OutputSettings
-  /// The offset; a positive value makes the output earlier, as in `Settings.offsets`.
+  /// The offset in microseconds; a positive value makes the output earlier, as in `Settings.offsets`.
   public var offset = Micros(0)
 
   public init(name: String, settings: OutputSettings) {
@@ -106,7 +106,7 @@ extension NamedOutput {
     }
   }
 
-  /// New settings do not start a clock that was stopped.
+  /// Takes over from `present` whether the clock plays, so that new settings do not start a stopped clock.
   public mutating func keepPlaying(as present: NamedOutput) {
     if let plays = present.settings.clock?.plays { settings.clock?.plays = plays }
   }

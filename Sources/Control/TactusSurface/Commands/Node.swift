@@ -16,11 +16,11 @@ public struct Node: Sendable {
     case trigger
     /// A row that is only set and never read: a position to go to, or an amount to move by.
     case order
-    /// Sent at musical moments to the subscribers of its group.
+    /// A message that is sent at musical moments to the subscribers of its group.
     case feed
     /// A request to the surface itself, such as subscribe.
     case verb
-    /// Sent by the surface, in answer to a message or by itself.
+    /// A message that the surface sends by itself or in answer to another message.
     case answer
   }
 

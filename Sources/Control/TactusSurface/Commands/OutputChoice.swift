@@ -8,7 +8,7 @@ struct OutputChoice<Part: Sendable>: Sendable {
   let path: String
   let words: String
   let parameter: Parameter
-  /// The placeholder and the allowed values for the options and files of the standing outputs; see
+  /// The placeholder and the allowed values for the options and files of the standard outputs; see
   /// `Choice.written`.
   let written: (placeholder: String, allowed: String)?
   /// Whether the output's text in options and files contains this setting.
@@ -75,7 +75,7 @@ struct OutputChoice<Part: Sendable>: Sendable {
   }
 }
 
-/// The words for the swing of each kind of output that has one.
+/// The words for the swing, for each kind of output that has a swing.
 let swingWords =
   "The share of a pair of notes that the first note gets, from 50 (straight) to 75 percent, and "
   + "which notes swing: 58/8 for eighths, 58/16 for sixteenths. A change takes effect with the next "
@@ -194,7 +194,7 @@ extension OutputChoice<GateSettings> {
   }
 }
 
-/// The settings that all clicks have: the standing click, and the clicks that users add.
+/// The settings that all clicks have: the standard click, and the clicks that users add.
 extension OutputChoice<ClickSettings> {
   static var when: OutputChoice {
     OutputChoice(

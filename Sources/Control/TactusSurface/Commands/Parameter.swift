@@ -101,7 +101,7 @@ public enum Parameter: Sendable {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
   }
 
-  /// nil: the beats are out of range, or no multiple of a 32nd note.
+  /// The beats as a value; nil: they are out of range, or no multiple of a 32nd note.
   private static func notes(_ beats: Double, within range: ClosedRange<Double>) -> Value? {
     guard range.contains(beats), (8 * beats).rounded() == 8 * beats else { return nil }
     return beats.rounded() == beats ? .whole(Int(beats)) : .number(beats)

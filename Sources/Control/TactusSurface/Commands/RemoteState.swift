@@ -10,7 +10,7 @@ public import TactusOSC
 /// default. A message that the table does not know, or with wrong arguments, changes nothing.
 public struct RemoteState: Sendable {
   public private(set) var state = SurfaceState()
-  /// The other tactus's clock minus this machine's; zero on the same machine.
+  /// The other tactus's clock minus this machine's clock, in microseconds; zero on the same machine.
   public var ahead = Micros.zero { didSet { if ahead != oldValue { place() } } }
   private var timeline: (tempo: Double, beat: Double, moment: Double)?
   /// The addresses at which the other tactus listens for OSC.

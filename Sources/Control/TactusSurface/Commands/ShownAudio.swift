@@ -23,14 +23,14 @@ public struct ShownChannel: Hashable, Sendable {
 
   /// The states of a received channel.
   public enum State: UInt8, StateWord {
-    /// Its first sound has come and will be heard after the channel's delay.
+    /// The channel's first sound has come, and will be heard after the channel's delay.
     case begins
     case plays
-    /// Its peer sends only silence, so its sound is not requested.
+    /// The channel's peer sends only silence, so tactus does not request the sound.
     case silent
-    /// Its peer offers it, but sends nothing.
+    /// A peer offers the channel, but sends nothing.
     case idle
-    /// No peer offers it.
+    /// No peer offers the channel.
     case absent
     case unknown
 

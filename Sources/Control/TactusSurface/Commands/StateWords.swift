@@ -119,7 +119,7 @@ extension SurfaceState.MIDIClockIn {
     ], unknown: .unknown)
   private static let noTempo = Tempo(0)
 
-  /// The word, and the tempo of a locked clock, otherwise 0.
+  /// The values to send: the word, and the tempo of a locked clock in BPM, otherwise 0.
   var told: [Value] {
     if case .locked(let tempo) = self {
       return [Self.words.value(.locked(Self.noTempo)), .number(tempo.beatsPerMinute)]
@@ -148,7 +148,8 @@ extension SurfaceState {
     init(_ timebase: Timebase, leaves: Bool = false) { (self.timebase, self.leaves) = (timebase, leaves) }
   }
 
-  /// The word for the timebase master, and the name of another program, otherwise an empty text.
+  /// The values to send: the word for the timebase master, and the name of another program, otherwise an
+  /// empty text.
   var timebaseTold: [Value] {
     if case .other(let name) = jack.timebase {
       return [Self.masters.value(Master(.other(""))), .text(name)]

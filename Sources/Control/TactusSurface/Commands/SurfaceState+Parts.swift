@@ -73,11 +73,11 @@ extension SurfaceState {
     /// has no meaning.
     public var hasLaunched = false
     public var leadErrorMilliseconds = 0.0
-    /// How far a host that counts frames lags behind the session.
+    /// How far a host that counts frames lags behind the session, in milliseconds.
     public var lagMilliseconds = 0.0
-    /// How far the user's bend has moved the outputs ahead of the session.
+    /// How far the user's bend has moved the outputs ahead of the session, in milliseconds.
     public var aheadMilliseconds = 0.0
-    /// Jitter of the clock and the pulses.
+    /// Jitter of the clock and the pulses, in microseconds.
     public var jitterMicros = PerPort(repeating: 0.0)
     public var lostCycles = 0
     public var movedLaunches = 0

@@ -28,7 +28,7 @@ public struct SurfaceState: Hashable, Sendable {
   public var doing = Doing.stopped
   /// The position in the song from which a waiting start will play.
   public var startPlace = Beats.zero
-  /// The launch moment of one start, if its command has another than the setting.
+  /// The launch moment of the next start, if its command gave another moment than the setting does.
   public var askedLaunch: LaunchMoment?
   /// The song's bars, if its meter changed while it played; nil: all bars have the chosen meter.
   public var changedBars: Bars?

@@ -3,7 +3,7 @@ import LinkBeatMath
 import TactusChoices
 import TactusOSC
 
-// Other rooms, with which the session is shared over a distance.
+// Other rooms: distant networks with which the session is shared.
 extension Table {
   static let far: [Node] =
     Node.rows(

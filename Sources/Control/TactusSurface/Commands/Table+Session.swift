@@ -102,7 +102,7 @@ extension Table {
         "quantum/nudge", [.whole(-64...64, unit: "beats")],
         "Lengthens or shortens the quantum; the shortest is one beat."
       ) { values, it in
-        // From a bar of 7/8 (3.5 beats) the next step goes to a whole beat.
+        // From a quantum of 3.5 beats (a bar of 7/8), the next step goes to a whole number of beats.
         let now = it.state.choices.quantum
         let quantum =
           Int(values[0].whole < 0 ? -Int64(flooring: -now) : Int64(flooring: now))
@@ -154,7 +154,8 @@ extension Table {
     return .tempo(Tempo(tempo).clamped.beatsPerMinute, .now)
   }
 
-  /// The tempo after a multiplication. A result out of range is refused: half of 30 is not 20.
+  /// The tempo after a multiplication. A result out of range is refused: half of 30 BPM is 15, and not the
+  /// limit 20.
   private static func scaled(_ reading: Reading, by factor: Double) throws(Refusal) -> Intent {
     let tempo = reading.tempoBelowBend * factor
     guard tempoRange.contains(tempo) else {

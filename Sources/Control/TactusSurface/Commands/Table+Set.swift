@@ -64,7 +64,7 @@ extension Table {
     ) { values, _ in .command(.removeSong(values[0].text)) },
   ]
 
-  /// Songs in one row of titles: with the longest titles it still fits a datagram.
+  /// The number of songs in one row of titles. Even with the longest titles, the row fits a datagram.
   static let titlesPerRow = 16
   static let titleRows = SetSong.limit / titlesPerRow
 

@@ -42,8 +42,8 @@ struct Taps {
   }
 }
 
-/// Limits how many tempos go to the session. A fader sends hundreds a second, and the session sends each
-/// tempo to every peer. At most 20 a second pass: the first one at once, and always the last one.
+/// Limits how many tempos go to the session. A fader sends hundreds of tempos a second, and the session sends
+/// each tempo to every peer. At most 20 tempos a second pass: the first tempo at once, and always the last.
 struct TempoGate<Asker> {
   static var interval: Micros { Micros(50_000) }
 

@@ -34,7 +34,7 @@ struct Announcement: ~Copyable {
     kill "$watch"
     """
 
-  /// nil: not even a shell could be started.
+  /// Starts the announcement; nil: not even a shell could be started.
   init?(_ service: Service, name: String, port: UInt16, command: String) {
     var ends: [Int32] = [-1, -1]
     guard Glibc.pipe(&ends) == 0 else { return nil }

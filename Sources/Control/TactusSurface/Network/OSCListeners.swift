@@ -70,7 +70,7 @@ final class OSCListeners {
     openWays()
   }
 
-  // MARK: what is there
+  // MARK: the open sockets
 
   /// The number of sockets: the listening sockets, followed by the controllers' own sockets.
   var count: Int { addresses.count + routes.count }
@@ -124,7 +124,7 @@ final class OSCListeners {
     if isSent == false, let number { routes[number].doubt() }
   }
 
-  // MARK: what comes and goes
+  // MARK: opening and closing
 
   /// Checks all places again if that is due. Returns whether it was due.
   func poll(at now: Micros, web: WebReach) -> Bool {
@@ -227,7 +227,7 @@ final class OSCListeners {
       let known = listener.failure ?? entries[.osc]?.failure
       entries[service] = Listener(failure: reported("not announced: \(why)", after: known))
     } else if listener.thing?.port != port, listener.failure == nil || now >= announcementDue {
-      // Keep the earlier failure until the restarted program has run until the next check.
+      // Keep the earlier failure until the next check shows that the restarted program still runs.
       entries[service] = Listener(
         thing: Entry(service, port: port, settings: settings), failure: listener.failure)
     } else if listener.thing != nil, listener.failure != nil {

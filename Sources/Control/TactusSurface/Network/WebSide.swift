@@ -57,7 +57,7 @@ extension OSCSurface {
     shared.mailbox.withLock { $0.post = post }
   }
 
-  /// [web]
+  /// Takes over the addresses at which browsers reach us. [web]
   package func tell(_ web: WebReach) {
     shared.mailbox.withLock { mailbox in
       mailbox.isElsewhere = mailbox.isElsewhere || mailbox.web != web
@@ -66,7 +66,7 @@ extension OSCSurface {
     shared.bell.signal()
   }
 
-  /// [any]
+  /// All values as the surface's thread last published them. [any]
   package var snapshot: SurfaceSnapshot { SurfaceSnapshot(reading: shared.mailbox.withLock { $0.reading }) }
 }
 

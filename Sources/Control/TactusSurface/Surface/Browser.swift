@@ -25,8 +25,8 @@ extension Peer {
   /// The peer in words for people.
   var words: String { isBrowser ? "the browser at \(endpoint.address)" : "OSC from \(endpoint)" }
 
-  /// Whether a packet from one peer keeps the other's subscription alive. For a controller, any packet from
-  /// the same host does; for a browser, only the browser's own packets do.
+  /// Whether a packet from this peer keeps the subscription of `other` alive. For a controller, any packet
+  /// from the same host does; for a browser, only the browser's own packets do.
   func isKin(of other: Peer) -> Bool {
     isBrowser || other.isBrowser ? self == other : endpoint.address == other.endpoint.address
   }

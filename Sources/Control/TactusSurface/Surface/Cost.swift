@@ -70,7 +70,8 @@ enum Cost {
     return isPlain(address) ? letter + message : letter + datagram
   }
 
-  /// Written with C functions, because it runs for each packet of a flood.
+  /// Whether an address costs no more than a plain message. This uses C functions, because it runs for each
+  /// packet of a flood.
   private static func isPlain(_ address: UnsafeRawBufferPointer) -> Bool {
     guard let start = address.baseAddress, !AddressPattern.isPattern(address) else { return false }
     return !dear.contains { word in

@@ -5,7 +5,7 @@ import TactusOSC
 /// The queued datagrams of one level of trust. The sources take turns, so a flood from one source delays only
 /// that source. A source that sends seldom and cheap messages goes ahead of these turns. Known sources have
 /// every second turn, so that a crowd of new sources does not delay them. When the queue is full, the source
-/// with the most datagrams loses one.
+/// with the most datagrams loses a datagram.
 ///
 /// The number of datagrams and the number of bytes are limited.
 struct InboxLine {

@@ -64,7 +64,7 @@ extension SurfaceMachine {
     if subscribers[index].dumped == nil { dump(to: index) }
   }
 
-  /// Warns the user once, because nothing else explains the dark display.
+  /// Warns the user once, because nothing else explains why the controller's display stays dark.
   mutating func noteUnproven(_ index: Int) {
     guard !subscribers[index].isToldOf else { return }
     subscribers[index].isToldOf = true
@@ -79,7 +79,7 @@ struct MirrorGuard {
     /// When we asked the sender whether it is a tactus.
     var asked: Micros
     var heard: Micros
-    /// Whether it has answered that it is a tactus.
+    /// Whether the sender has answered that it is a tactus.
     var isKnown = false
   }
 

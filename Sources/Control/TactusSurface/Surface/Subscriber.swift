@@ -11,7 +11,8 @@ struct Subscriber {
   var source: Peer
   var groups: Group
   var dialect: Dialect
-  /// nil: the subscription lasts until the controller unsubscribes or is silent for an hour.
+  /// How long the subscription lasts without a renewal; nil: until the controller unsubscribes or is silent
+  /// for an hour.
   var lease: Micros?
   var heard: Micros
   var dumped: Micros?

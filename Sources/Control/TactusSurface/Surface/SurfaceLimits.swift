@@ -64,8 +64,8 @@ enum SurfaceLimits {
   static let unprovenPerSecond = unprovenBytes / 3600
   /// After this time, values that were held back by `unprovenBytes` are tried again.
   static let unprovenInterval = Micros(1_000_000)
-  /// A sender of values that only a tactus sends is ignored for `suspicion` while it is asked whether it is
-  /// one. It is asked again after `suspicionInterval` at the earliest.
+  /// A sender of values that only a tactus sends is ignored for `suspicion` while it is asked whether it is a
+  /// tactus. It is asked again after `suspicionInterval` at the earliest.
   static let suspicion = Micros(250_000)
   static let suspicionInterval = Micros(60_000_000)
   /// How many messages of keys, knobs and pedals can wait.

@@ -2,7 +2,8 @@
 import TactusOSC
 
 extension SurfaceMachine {
-  /// Channels in one answer. Peers can offer a thousand channels, so they are listed in several answers.
+  /// The number of channels in one answer. Peers can offer a thousand channels, so they are listed in several
+  /// answers.
   static let channelsPerPage = 64
 
   /// Answers with one page of the channels. Sent and received channels come first, then offered ones.

@@ -152,7 +152,7 @@ extension SurfaceMachine {
     tellChanges()
   }
 
-  /// Keeps the subscriptions of this peer's host alive: any packet from the host does.
+  /// Keeps the subscriptions of this peer's host alive, as any packet from the host does.
   mutating func heard(from peer: Peer) {
     for index in subscribers.indices where subscribers[index].target.isKin(of: peer) {
       subscribers[index].heard = now

@@ -112,7 +112,7 @@ extension SurfaceMachine {
     if row.kind == .verb, let verb = Verb(rawValue: row.path) {
       return try obey(verb, arguments, from: peer, dialect: dialect)
     }
-    // Refuse this: two tactus must never answer each other's answers.
+    // Ignore an answer that arrives: two tactus must never answer each other's answers.
     guard row.kind != .answer else { return }
     let intent: Intent
     do throws(Refusal) {

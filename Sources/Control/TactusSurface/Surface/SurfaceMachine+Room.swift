@@ -4,15 +4,15 @@ import TactusOSC
 
 // Handles controllers that cannot be reached for a while, and decides which controllers make room for others.
 extension SurfaceMachine {
-  // MARK: out of reach
+  // MARK: controllers that cannot be reached
 
-  /// The kernel reports that a packet of ours did not arrive. `isThere`: the machine is there, but no program
-  /// listens at the port; otherwise there is no route.
+  /// Handles the kernel's report that a packet of ours did not arrive. `isThere`: the machine is there, but
+  /// no program listens at the port; otherwise there is no route.
   mutating func unreachable(_ target: Endpoint, isThere: Bool, clocks: Clocks) {
     self.clocks = clocks
     guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target && !$0.target.isBrowser })
     else { return }
-    // This is a late report about an earlier try.
+    // This report is late: it is about an earlier try.
     guard isThere || subscribers[index].nextTry == nil else { return }
     subscribers[index].refusals += 1
     let isStillAway = !isThere && subscribers[index].awaySince != nil
@@ -67,7 +67,7 @@ extension SurfaceMachine {
     }
   }
 
-  // MARK: room
+  // MARK: making room for subscriptions
 
   /// How sure we are that a controller exists and receives our packets.
   private enum Rank: Comparable {
@@ -191,7 +191,7 @@ extension SurfaceMachine {
       Message(Table.address("error"), .string("subscribe: \(why)"), .string(path), .int32(code)), to: target)
   }
 
-  // MARK: those who wait for a place
+  // MARK: controllers that wait for a subscription
 
   /// Sends a controller its proof text, which only a program at its address can know.
   private mutating func apply(_ newcomer: Subscriber) {

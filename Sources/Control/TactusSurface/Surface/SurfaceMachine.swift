@@ -32,7 +32,7 @@ struct SurfaceMachine {
   var reading: Reading
   var counters = SurfaceCounters()
   var subscribers: [Subscriber] = []
-  /// The controllers that wait for a place.
+  /// The controllers that wait for a subscription.
   var applicants: [Subscriber] = []
   var agenda = ScheduledMessages()
   var foresight = Foresight()

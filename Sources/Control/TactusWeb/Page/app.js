@@ -15,9 +15,9 @@ import { Trouble } from "./trouble.js";
 
 const alone = 10_000;
 const goesOn = "The beat goes on, but your changes are not sent.";
-const notPaired = 7; // an error's code
+const notPaired = 7; // the code of the error that this browser is not paired
 const screenTurn = 1000 / 60; // milliseconds; some screens refresh faster, and some browsers draw less often
-const longestFrame = 40; // a longer one was dropped, or the page is hidden
+const longestFrame = 40; // milliseconds; a longer frame means that frames were dropped or the page was hidden
 
 const desk = new Desk();
 const session = new Session();
@@ -200,7 +200,7 @@ async function pairByAddress() {
 addEventListener("hashchange", pairByAddress);
 pairByAddress();
 
-// The typed code, or the whole address in front of it.
+// The user enters the code alone, or the whole address with the code after its #.
 on($("pair"), "submit", (event) => {
 	event.preventDefault();
 	const code = $("code").value.split("#").pop().trim().toUpperCase();

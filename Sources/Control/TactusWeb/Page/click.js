@@ -4,10 +4,10 @@
 import { on } from "./hands.js";
 import { letterOf, swingOf } from "./session.js";
 
-const ahead = 2.6; // seconds placed ahead: in the background or on a busy device timers may run only once a second
+const ahead = 2.6; // seconds for which clicks are placed ahead: in the background or on a busy device timers may run only once a second
 const late = 0.03; // seconds by which a click may be late after a change and still be played
 const step = 50;
-const longestPair = 1; // beats: a pair of eighths
+const longestPair = 1; // in beats: a pair of eighth notes
 
 export class PhoneClick {
 	isOn = false;
@@ -27,7 +27,7 @@ export class PhoneClick {
 		on(document, "visibilitychange", () => this.context?.state !== "running" && this.isOn && this.context?.resume());
 	}
 
-	// Only in response to a touch or a key: browsers let no page sound by itself.
+	// Call this only in response to a touch or a key: browsers let no page sound by itself.
 	async turn(isOn) {
 		this.isOn = isOn;
 		if (!isOn) {
@@ -52,7 +52,7 @@ export class PhoneClick {
 		return context;
 	}
 
-	// The audio clock's time at which a sound is heard at this browser's time.
+	// The time on the audio clock for a sound that is to be heard at `local`, a time of this browser.
 	audioTime(local) {
 		return (local + this.base - this.offset) / 1000;
 	}
@@ -187,8 +187,8 @@ export class Calibration {
 		return this.left === 0;
 	}
 
-	// Milliseconds by which this device must play early, given that it now does by `offset`: from -1/4 to 3/4 of
-	// a beat.
+	// The milliseconds by which this device must play early, from -1/4 to 3/4 of a beat. `offset`: the
+	// milliseconds by which it plays early now.
 	result(offset) {
 		const [room, device] = this.steps.map((taps) => steady(taps.slice(Calibration.unused)));
 		return near(offset + device - room, this.length / 4, this.length);

@@ -27,8 +27,8 @@ function walls(samples, lean, at) {
 	return { upper, lower, width: upper - lower };
 }
 
-// The lean with the widest corridor, by ternary search. A steep lean must gain enough: otherwise a few quick
-// pings would cause one.
+// The lean with the widest corridor, by ternary search. A steep lean must widen the corridor enough:
+// otherwise a few quick pings would cause a steep lean.
 function bestLean(samples, at) {
 	if (samples[samples.length - 1].heard - samples[0].sent < limits.leanFrom) return 0;
 	const usual = Math.max(walls(samples, 0, at).width, 0) / limits.usualLean ** 2 / 4;
@@ -108,7 +108,7 @@ export class Clock {
 		return this.line.error + Math.abs(this.blended(now)) + Math.max(0, now - this.line.at) * 20e-6;
 	}
 
-	// A new connection may lead to another machine. The old estimate holds until that has answered.
+	// A new connection may lead to another machine. The old estimate holds until the new machine has answered.
 	renew() {
 		this.samples = [];
 	}

@@ -9,7 +9,7 @@ let number = 0;
 
 const locked = /^(tempo|meter|quantum)(\/|$)/;
 
-// A line of a list: name, control, help. A full one shows the help and the address at once.
+// A line of a list: name, control, help. A full line shows the help and the address at once.
 export function lineOf(desk, row, { name = row.title, isFull = false, shows = null } = {}) {
 	const id = `c${(number += 1)}`;
 	const head = make("span.name", {}, make("span", { id }, name));
@@ -42,7 +42,8 @@ function controlOf(desk, row, about) {
 // An input element, labelled with its row's name.
 const control = (kind, id, more) => make(kind, { "aria-labelledby": id, "data-control": "", ...more });
 
-// Shows tactus' value, except under the finger; then it shows the last one.
+// Shows tactus' value in a control. While a finger is on the control it stays as it is, and afterwards it
+// shows the newest value.
 export function follow(desk, path, show) {
 	let until = 0;
 	let timer = 0;
@@ -110,8 +111,8 @@ function numberBox(parameter, label) {
 	return make(isText ? "input.box text" : "input.box", { inputmode, autocomplete: "off", autocapitalize: "off", spellcheck: false, "data-control": "", ...label });
 }
 
-// A number: typed, with plus and minus if it is whole or in milliseconds, with a fader, which sends at most
-// thirty times a second.
+// The control of a number: a field to type it, plus and minus if it is whole or in milliseconds, and a fader
+// if it is not whole. The fader sends at most thirty times a second.
 function numeric(desk, row, { id, name, shows }) {
 	const [parameter] = row.parameters;
 	const { least, most, unit, kind } = parameter;
@@ -176,7 +177,7 @@ function numeric(desk, row, { id, name, shows }) {
 }
 
 // Several fields that are sent together: text, 7 and 8 for the meter, two tempos for a range. A command has a
-// button that sends.
+// button that sends its fields.
 function several(desk, row, { name }) {
 	const { path, parameters } = row;
 	const boxes = parameters.map((parameter, n) =>

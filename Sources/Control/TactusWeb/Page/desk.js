@@ -21,7 +21,7 @@ export class Desk {
 		if (this.values.has(path)) fn(this.values.get(path), path);
 	}
 
-	// Also forgets the watchers of a removed address.
+	// Forgets the values and the watchers of the removed addresses, for which `isGone` is true.
 	forget(isGone) {
 		for (const paths of [this.values, this.watchers]) for (const path of paths.keys()) if (isGone(path)) paths.delete(path);
 	}
@@ -35,7 +35,7 @@ export class Desk {
 		return this.values.get(path)?.[0] ?? otherwise;
 	}
 
-	// Returns false after showing the reason, at the touched control `by`.
+	// Whether an order may be sent. If not, the reason is shown at the touched control `by`.
 	mayOrder(by = null) {
 		if (this.isPaired && this.connection.isLive && !this.warning) return true;
 		refuse(by, !this.isPaired ? watching : this.connection.isLive ? this.warning : "Not connected: nothing was changed.");
@@ -50,7 +50,7 @@ export class Desk {
 
 const toasts = [];
 
-// Shown for a while, and read out once.
+// Shows a text for a while. A screen reader reads it out once.
 export function toast(text) {
 	const place = $("toasts");
 	const last = toasts[toasts.length - 1];
@@ -98,7 +98,7 @@ export const memory = {
 		try {
 			localStorage.setItem(`tactus ${name}`, JSON.stringify(value));
 		} catch {
-			// Without storage it holds until the page is closed.
+			// Without storage, the value holds until the page is closed.
 		}
 	},
 };
@@ -116,7 +116,7 @@ export function make(kind, attributes = {}, ...children) {
 	return element;
 }
 
-// Without trailing zeros.
+// The number as text, without trailing zeros.
 export function short(number, digits = 2) {
 	return String(Number(Number(number).toFixed(digits))).replace("-", "−");
 }

@@ -44,7 +44,7 @@ export function held(element, fn) {
 	on(element, "contextmenu", (event) => event.preventDefault());
 }
 
-// Calls fn with this browser's time of the touch, not of its handling.
+// Calls fn with the time of the touch on this browser's clock, not the time of its handling.
 export function struck(element, fn) {
 	held(element, (isHeld, event) => isHeld && fn(event.timeStamp));
 }

@@ -12,7 +12,7 @@ const button = (desk, verb, what, path, values) => {
 
 const entry = (name, told, ...inside) => make("details.named", {}, make("summary", {}, make("b", {}, name), ...told), ...inside);
 
-// Asks for the list while it is visible.
+// The list of Link Audio's channels. It asks tactus for the channels again and again while it is visible.
 export function channelList(desk) {
 	const list = make("div", { id: "channels" });
 	const shown = new Map();

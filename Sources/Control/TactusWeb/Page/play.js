@@ -5,7 +5,7 @@ import { $, make, memory, refuse, short, tell, toast } from "./desk.js";
 import { held, on, struck, whileHeld } from "./hands.js";
 import { letterOf } from "./session.js";
 
-const bend = 0.03; // how much push and pull change the tempo
+const bend = 0.03; // the part of the tempo by which push and pull change it
 const units = [1, 2, 4, 8, 16, 32]; // a whole note to a 32nd
 const mostNotes = 64;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -70,7 +70,7 @@ export class Play {
 		this.change("tempo", [tempo], $("tempo"));
 	}
 
-	// Plus, minus, tap, push and pull.
+	// The buttons plus, minus, tap, push and pull.
 	hands() {
 		whileHeld($("tempo-up"), () => this.change("tempo/up", [1], $("tempo-up")));
 		whileHeld($("tempo-down"), () => this.change("tempo/down", [1], $("tempo-down")));
@@ -82,7 +82,7 @@ export class Play {
 		held($("pull"), (isHeld) => this.bendBy(isHeld ? 1 - bend : 0, $("pull")));
 	}
 
-	// `at`: this browser's time of the touch, not of its handling.
+	// `at`: the time of the touch on this browser's clock, not the time of its handling.
 	tap(at) {
 		const pad = $("tap");
 		const host = this.clock.hostAt(at);
@@ -103,8 +103,8 @@ export class Play {
 		return this.desk.order(path, values, by);
 	}
 
-	// Faster or slower while held, to meet a drummer. Afterwards the old tempo returns, unless another user has
-	// chosen one meanwhile.
+	// Makes the tempo faster or slower while a button is held, to meet a drummer. Afterwards the old tempo
+	// returns, unless another user has set a tempo meanwhile.
 	bendBy(factor, button) {
 		button.classList.toggle("held", factor !== 0);
 		clearTimeout(this.bendTimer);
@@ -126,7 +126,7 @@ export class Play {
 		}
 	}
 
-	// If a release was refused, we send it again, as long as the bent tempo is still ours.
+	// If tactus refused to end a bend, we send the end again, as long as no other user has set a tempo.
 	connected() {
 		const button = this.bent && $("push");
 		if (button && !$("push").classList.contains("held") && !$("pull").classList.contains("held")) this.bendBy(0, button);

@@ -8,8 +8,9 @@ import { on } from "./hands.js";
 import { patternEditor } from "./pattern.js";
 import { findingElement } from "./trouble.js";
 
-// Title: address Name, address. An address without a name has its title from the table. An entry without a
-// title is built by a function.
+// A line describes a card: its title, a colon, and the addresses of its rows, each with the name to show.
+// Without a name, an address has its title from the table. The other entries, such as `phone` or `pattern`,
+// are built by functions.
 const soundCards = `
 Click: click, click/volume Volume, click/sound Sound, pattern, click/subdivision, click/swing Swing, click/when It plays, count/in
 phone
@@ -65,7 +66,7 @@ export class Sections {
 			this.play.applyLock();
 			this.isBuilt = true;
 		} catch (error) {
-			console.warn(error); // tried again later
+			console.warn(error); // the sections are built later
 		} finally {
 			this.isBuilding = false;
 		}

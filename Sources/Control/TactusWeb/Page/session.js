@@ -51,7 +51,7 @@ export class Session {
 		const { beats, bars, next } = this.song;
 		const here = bars ?? { from: beats, count: this.meter, unit: this.unit };
 		if (!next || beat < next.line - 1e-6) return here;
-		// The bars keep their numbers.
+		// Count bars on through the change of meter.
 		const before = Math.round(((next.line - here.from) * here.unit) / 4 / here.count);
 		return { from: next.line - (before * next.count * 4) / next.unit, count: next.count, unit: next.unit };
 	}

@@ -4,18 +4,18 @@
 import { on } from "./hands.js";
 
 const timing = {
-	probe: 1200, // an attempt without an answer is given up
-	again: 400, // between two attempts while the page is visible
-	hidden: 5000, // and while it is hidden
-	ping: 700, // even one check late this is well before `stale`
-	stale: 1300, // without an answer: nothing is sent any more
-	dead: 2600, // without an answer: the connection is given up
+	probe: 1200, // milliseconds, as all of these: an attempt to connect without an answer is given up
+	again: 400, // between two attempts to connect while the page is visible
+	hidden: 5000, // between two attempts to connect while the page is hidden
+	ping: 700, // between two pings; if one check comes late, this is still well before `stale`
+	stale: 1300, // after this time without an answer nothing is sent any more
+	dead: 2600, // after this time without an answer the connection is given up
 	burst: 10,
 	full: 2000, // between two attempts to subscribe
-	knock: 2600, // a WebSocket attempt is given up, since it delays the next one
+	knock: 2600, // an attempt to open a WebSocket is given up, since it delays the next attempt
 };
-// After a timeout Chromium's next fetch waits for the abandoned connection for many seconds; its sockets do
-// not.
+// After a timeout, Chromium's next fetch waits many seconds for the abandoned connection. Chromium's
+// WebSockets do not wait for it.
 const isChromium = /Chrome\//.test(navigator.userAgent);
 
 export class Connection {
@@ -114,7 +114,7 @@ export class Connection {
 		this.again = setTimeout(() => this.subscribe(), timing.full);
 	}
 
-	// `deaf`: tactus refused our subscription because it has too many subscribers. We ask again and again.
+	// `isDeaf`: tactus refused our subscription because it has too many subscribers. We ask again and again.
 	hear(isDeaf) {
 		clearTimeout(this.again);
 		if (isDeaf) this.again = setTimeout(() => this.subscribe(), timing.full);
@@ -139,7 +139,7 @@ export class Connection {
 		if (this.state === "stale") this.become("live");
 	}
 
-	// Returns false if the message could not be heard.
+	// Returns false if the message could not be sent.
 	send(path, values = []) {
 		if (!this.isLive) return false;
 		this.count = (this.count ?? 0) + 1;

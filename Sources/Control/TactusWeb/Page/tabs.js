@@ -16,7 +16,7 @@ export function show(name) {
 		tab.tabIndex = one === current ? 0 : -1;
 		$(one).hidden = one !== current && !(wide.matches && one === "play");
 	}
-	// A place where news come and go without moving a control under a finger.
+	// Put the news where they can come and go without moving a control under a finger.
 	($("play").hidden ? document.querySelector("header") : document.querySelector(".beat-box")).append($("news"));
 }
 

@@ -4,11 +4,11 @@ import LinkBeatMath
 // Decides whether a received chunk belongs to the stream, and at which place its samples belong.
 
 extension Playout {
-  /// In frames. A stamp with a smaller error corrects the line; after a larger error the chunk is moved.
+  /// Limit in frames. Up to this error a stamp corrects the line; after a larger error the chunk is moved.
   static var roundingFrames: Double { 64 }
-  /// In microseconds. A stamp with a larger error belongs to another stream.
+  /// Limit in microseconds. A stamp with a larger error belongs to another stream.
   static var longestGap: Double { 250_000 }
-  /// In microseconds. If a sender measures its clock again, its stamps step by less than this.
+  /// Limit in microseconds. If a sender measures its clock again, its stamps step by less than this.
   static var farthestStep: Double { 5000 }
   /// The longest gap in a stream, in chunks.
   static var mostMissing: Int64 { 4096 }
@@ -83,8 +83,8 @@ extension Playout {
   /// place.
   ///
   /// The line alone is not enough: after our clock was measured again, the line is wrong for many seconds.
-  /// The difference of two stamps has neither this error nor the error of the sender's clock. The exception
-  /// is a jump of a reckoner (`StampRuns`): the stamp before the jump is wrong, and the next is right.
+  /// The difference of two stamps has neither this error nor that of the sender's clock. But at a jump of a
+  /// reckoner's stamps (`StampRuns`), the stamp before the jump is wrong, and the next is right.
   private func place(
     of chunk: AudioChunk, _ stamp: Double, by known: Journal.Entry, _ counted: Int64, within frames: Double,
     _ hearing: OutputPeriod
@@ -106,8 +106,8 @@ extension Playout {
     journal.lengths.sum(of: count, from: known.number &+ 1, usual: known.frames)
   }
 
-  /// The error, in frames, from which on a stamp overrules a count over missing chunks. If the chunks'
-  /// lengths have no pattern, it is 0. If they have, the count is right unless the error is more than noise.
+  /// The error of a stamp, in frames, from which on the stamp overrules a count over missing chunks. It is 0
+  /// if the chunks' lengths have no pattern; otherwise only an error beyond the noise overrules the count.
   private mutating func countedFrames() -> Double {
     journal.lengths.areKnown ? max(8, noise.limit / course.frameMicros) : 0
   }
@@ -170,7 +170,7 @@ extension Playout {
     let residual = chunk.begin &- last.begin &- chunk.nominalMicrobeats(frames: place &- newest.place)
     let beatMicros = Double(chunk.microsPerBeat) * 1e-6
     if missing == 0 && place != newest.end || abs(Double(residual) * beatMicros) > Self.farthestStep {
-      // The stream lacks samples, or a peer moved the session's beats: the stamp does not continue the last.
+      // Samples are missing, or a peer moved the session's beats: this stamp does not continue the last one.
       return begin(at: place, stamp)
     }
     let frames = Double(place &- newest.place)
@@ -192,7 +192,7 @@ extension Playout {
     course.measure(at: place, stamp, &past)
   }
 
-  /// Uses a stamp that the sender measured. The line averages such stamps, unless all of them have moved.
+  /// Uses a stamp that the sender measured. The line averages such stamps, unless all have moved at once.
   private mutating func judge(at place: Int64, _ stamp: Double, later micros: Double, after elapsed: Double) {
     switch noise.read(micros, error: stamp - course.time(at: place), micros: elapsed) {
     case .fits: course.follow(at: place, stamp, &past)

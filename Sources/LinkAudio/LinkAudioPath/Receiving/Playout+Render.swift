@@ -10,8 +10,8 @@ extension Playout {
   /// In microseconds. If the time between the end of a cycle and the begin of the next is longer, cycles were
   /// lost, and the loss has cut the sound anyway.
   static var lostTime: Double { 400 }
-  /// The rates at which the delay grows and shrinks while there is sound. They change the pitch by 3.5 and
-  /// 0.9 cents.
+  /// The rates at which the delay grows and shrinks while there is sound. Growth changes the pitch by 3.5
+  /// cents, shrinking by 0.9 cents.
   static var growth: Double { 0.002 }
   static var shrinkage: Double { 0.0005 }
   /// The level below which a step in the sound is inaudible; 1 is full scale.

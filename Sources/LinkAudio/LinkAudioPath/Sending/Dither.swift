@@ -8,8 +8,8 @@ struct Dither: Sendable, BitwiseCopyable {
 
   init(seed: UInt64) { state = seed }
 
-  /// The sum of two uniform random numbers from 0 to 1, minus one. The result is -1 to 1 steps of 16 bits,
-  /// most often near 0.
+  /// The sum of two uniform random numbers from 0 to 1, minus 1. The result is -1 to 1 steps of 16 bits, most
+  /// often near 0.
   private mutating func triangle() -> Double {
     state = state &+ 0x9E37_79B9_7F4A_7C15
     var mixed = state

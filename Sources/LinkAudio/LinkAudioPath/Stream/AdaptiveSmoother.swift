@@ -46,7 +46,7 @@ struct AdaptiveSmoother: BitwiseCopyable {
   /// Notes that the target is reached. The estimated roughness is kept.
   mutating func arrive() { (last, near, far, isLong) = (0, 0, 0, false) }
 
-  /// Takes the error that was measured `micros` after the last one. Returns the correction to make. The
+  /// Takes the error that was measured `micros` after the last error. Returns the correction to make. The
   /// correction is at most `share` of the largest allowed correction, of which the part `used` is used
   /// already.
   mutating func go(_ distance: Double, micros: Double, share: Double = 1, used: Double = 0) -> Double {

@@ -99,8 +99,8 @@ struct Reach: BitwiseCopyable {
 
   init(streamRate: UInt32, outputRate: UInt32) {
     let ratio = Double(outputRate) / Double(max(1, streamRate))
-    // The factor 0.96 puts the cutoff below the edge of the output's band. So little of the sound above the
-    // edge is folded back.
+    // The factor 0.96 puts the cutoff below the edge of the output's band, so that little of the sound above
+    // the edge is folded back.
     let wanted = ratio < 1 ? ratio * 0.96 : 1
     scale = min(1, max(Double(Kernel.half) / Double(Self.most), wanted))
     half = scale == 1 ? Kernel.half : Int(Double(Kernel.half) / scale) + 1

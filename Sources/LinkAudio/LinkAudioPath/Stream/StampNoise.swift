@@ -20,8 +20,8 @@ struct StampNoise: BitwiseCopyable {
 
   /// The largest error that is still noise, as a multiple of the typical error.
   static var widest: Double { 8 }
-  /// The smallest step, in microseconds, that can be a new measurement. The times of a sender's audio server
-  /// may jump by this much and return (`StreamClock`).
+  /// The smallest step of the stamps, in microseconds, that can mean that the sender's clock was measured
+  /// again. The times of a sender's audio server may jump by this much and return (`StreamClock`).
   static var least: Double { 50 }
   /// A new measurement is certain after `enough` stamps within at least `longEnough` microseconds. The number
   /// of stamps alone is not enough, because all stamps of one long period have the same error.

@@ -12,17 +12,17 @@ struct StampRuns: BitwiseCopyable {
     case plain
     /// The sender computed the stamp from the stamp before, so the stamp says nothing new.
     case reckoned
-    /// The stamp is a measurement of a reckoner. `isFirst`: this stamp has shown that the sender is a
-    /// reckoner.
+    /// The stamp is a measurement of a sender that computes most stamps (a reckoner). `isFirst`: this stamp
+    /// has shown that the sender is a reckoner.
     case anew(isFirst: Bool)
   }
 
   /// The largest rounding error of a stamp, in microbeats.
   static var rounding: Int64 { 3 }
-  /// The number of equal steps in a row after which a sender counts as a reckoner.
+  /// The number of equal steps in a row after which a sender counts as a reckoner: it computes most stamps.
   static var runOfReckoner: Int { 32 }
-  /// A sender that has not measured for this time, in microseconds, is no reckoner: to need so long, a
-  /// reckoner would have to send buffers of 5700 frames.
+  /// After this time without a measured stamp, in microseconds, a sender is no reckoner. A reckoner measures
+  /// one stamp in 251 buffers, so it would have to send buffers of 5700 frames to need so long.
   static var runTimeout: Double { 30e6 }
 
   private var run = 0
@@ -33,8 +33,8 @@ struct StampRuns: BitwiseCopyable {
 
   init() {}
 
-  /// Judges a stamp. `residual`: the stamp minus the stamp that a reckoner would compute from the last one,
-  /// in microbeats. Between the two, `missing` chunks are missing and `micros` have passed.
+  /// Judges a stamp. `residual`: the stamp minus the stamp that follows from the last stamp at the nominal
+  /// rate, in microbeats. Between the two stamps, `missing` chunks are missing and `micros` have passed.
   mutating func read(_ residual: Int64, missing: Int64, micros: Double) -> Word {
     silence += micros
     if abs(residual) > Self.rounding &+ missing {
@@ -43,7 +43,7 @@ struct StampRuns: BitwiseCopyable {
     // A step across missing chunks is the sum of several rounding errors and shows nothing.
     if missing == 0 {
       if residual != step {
-        // A stamp that a reckoner measured may happen to differ by no more than a rounding error.
+        // A stamp that a reckoner measured may differ from the computed stamp by only a rounding error.
         if isReckoner && run >= Self.runOfReckoner { return jump() }
         // If the size of the steps differs, the sender measures each stamp anew.
         if run > 0 { isReckoner = false }

@@ -27,7 +27,8 @@ struct ChannelPlaces {
     var words: ReceivedText?
     /// When the peer stopped offering the channel; nil: it offers the channel now.
     var goneSince: Micros?
-    /// The channel has been silent since it appeared and has no cable, so its audio is not requested.
+    /// Whether the channel has been silent since it appeared and has no cable, so that its audio is not
+    /// requested.
     var isAsleep = false
   }
 

@@ -39,7 +39,7 @@ struct SentText: Equatable {
 /// Channels to receive, as `--receive` describes them.
 struct ReceivedText: Equatable {
   let text: String
-  /// PEER/CHANNEL.
+  /// The names of peer and channel, PEER/CHANNEL, in which `*` stands for any text.
   let name: String
   /// The channel's own delay; nil: the delay of `--link-audio-delay`.
   let delay: AudioDelay?

@@ -13,7 +13,8 @@ enum JACKExamination {
     }
   }
 
-  /// `startFile`: the file with the command line that starts a JACK server.
+  /// Returns the finding about a failure to reach JACK. `startFile`: the file with the command line that
+  /// starts a JACK server.
   static func judge(_ failure: JACKError, pipeWireRuns: Bool, startFile: String? = nil) -> Finding {
     switch failure {
     case .noServer where pipeWireRuns, .notStarted where pipeWireRuns:

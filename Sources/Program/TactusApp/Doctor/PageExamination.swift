@@ -10,7 +10,7 @@ enum PageExamination {
   /// The limit for the whole request: the page's thread may be busy with other browsers.
   private static let requestTimeout = Duration.seconds(3)
 
-  /// nil: no page is open.
+  /// Whether the page answers; nil: no page is open.
   static func answers(_ reach: PageReach) -> Bool? {
     reach.addresses.first.map(answers)
   }

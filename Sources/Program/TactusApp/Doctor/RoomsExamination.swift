@@ -14,7 +14,7 @@ enum RoomsExamination {
   private static let muchLoss = 10.0
   private static let muchTime = 500.0
 
-  /// `own`: the addresses of this machine.
+  /// Returns the findings about the other rooms. `own`: the addresses of this machine.
   static func judge(_ told: RemoteValues, _ who: String, own: [Address] = ownAddresses) -> [Finding] {
     let far = told.state.far
     guard !far.rooms.isEmpty || !far.failure.isEmpty else { return [] }

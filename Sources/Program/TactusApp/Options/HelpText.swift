@@ -38,7 +38,7 @@ struct HelpText {
 
 /// The outline of the program's command line or of one command's, for help, man page and completions.
 struct CommandOutline: Sendable {
-  /// nil: the program itself.
+  /// The command's name; nil: this is the program's own command line.
   var name: String?
   var summary = ""
   var operands = ""

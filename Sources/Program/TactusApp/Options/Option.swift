@@ -66,7 +66,7 @@ protocol OptionOutline: Sendable {
   var section: Section { get }
   var help: String { get }
   var canBeTakenBack: Bool { get }
-  /// nil: the option takes no value.
+  /// How the option's value is written; nil: the option takes no value.
   var takes: ValueSpec? { get }
 }
 
@@ -114,8 +114,8 @@ enum OptionForm<Settings>: Sendable {
 struct ValueSpec: Sendable {
   let placeholder: String
   let allowed: ValueRule
-  /// The value of an option that is given without one. In a command that takes operands, a value counts only
-  /// if it is attached: `--osc[=PORT]`. If the value can be `off`, `--no-osc` means `off`.
+  /// The value that holds if the user gives the option without a value. In a command that takes operands, a
+  /// value counts only if it is attached: `--osc[=PORT]`. If the value can be `off`, `--no-osc` means `off`.
   var bare: String?
   /// Whether the option may be given several times; each time adds a value.
   var repeats = false

@@ -9,8 +9,8 @@ import TactusSurface
 /// letters. The error names the whole option.
 struct OptionParser<Settings> {
   let options: [Option<Settings>]
-  /// Whether the command takes operands, so that a word without a dash is one. An option whose value may be
-  /// left out then never takes the next word.
+  /// Whether the command takes operands. A word without a dash is then an operand, and an option whose value
+  /// may be left out never takes the next word.
   private let takesOperands: Bool
   /// The repeatable options that this command line has given so far. An option's first value replaces the
   /// list from the file; further values are added.

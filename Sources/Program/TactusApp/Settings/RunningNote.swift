@@ -30,8 +30,8 @@ final class RunningNote {
   private let path: String
   private let file: Int32
 
-  /// nil: there is no runtime directory, or tactus can't write to it. No complaint is needed: commands try
-  /// the usual port anyway.
+  /// Writes the note and locks it; nil: there is no runtime directory, or tactus can't write to it. No
+  /// complaint is needed: commands try the usual port anyway.
   init?(_ content: Content, in folder: String? = RunningNote.folder) {
     guard let folder, mkdir(folder, 0o700) == 0 || errno == EEXIST else { return nil }
     path = "\(folder)/\(getpid())\(Self.ending)"

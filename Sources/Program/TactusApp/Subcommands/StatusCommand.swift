@@ -136,7 +136,7 @@ struct StatusCommand: Conversing {
       + figure(channel[3], above: 0, "ms") + figure(channel[7], above: -90, "dB")
   }
 
-  /// The figure was sent in single precision: 22.1 and not 22.100000381469727.
+  /// The figure as text. It was sent in single precision, so the text is 22.1 and not 22.100000381469727.
   private static func figure(_ argument: Argument, above least: Double, _ unit: String) -> String {
     guard let number = argument.number, number > least else { return "" }
     return ", \(shortest(Double(Float(number).description) ?? number)) \(unit)"

@@ -39,7 +39,7 @@ final class LiveView: Sendable {
   nonisolated(unsafe) fileprivate let device: TerminalDevice
   private let held = Mutex(State())
 
-  /// nil: there is no terminal to draw on.
+  /// Prepares the view; nil: there is no terminal to draw on.
   init?(of desk: any StateSource, keys: KeyMap) {
     guard Self.isPossible, let device = TerminalDevice() else { return nil }
     self.desk = desk

@@ -27,7 +27,7 @@ final class TerminalDevice {
   private var buffer = [UInt8](repeating: 0, count: 1024)
   private var pending: ArraySlice<UInt8> = []
 
-  /// nil: standard output is no terminal, or the terminal can't be opened.
+  /// Opens the terminal; nil: standard output is no terminal, or the terminal can't be opened.
   init?() {
     guard isatty(STDOUT_FILENO) == 1, let name = ttyname(STDOUT_FILENO) else { return nil }
     descriptor = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)

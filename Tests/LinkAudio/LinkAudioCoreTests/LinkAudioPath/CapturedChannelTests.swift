@@ -7,13 +7,13 @@ import LinkWire
 import TactusTestSupport
 import Testing
 
-/// Recorded datagrams of a peer of the reference library. Our receiver takes the part of the recorded
-/// subscriber.
+/// Plays the recorded datagrams of a peer that uses the reference library. Our receiver takes the place of
+/// the recorded subscriber.
 struct CapturedChannelTests {
   /// The allowed error in frames. The recorded stamps are up to two frames early (facts: link-audio 5.2).
   private static let most = 2.5
 
-  @Test func `recorded clicks are at their beats except four seconds of old stamps`() throws {
+  @Test func `clicks of a recorded channel are at their beats, and old audio is mute`() throws {
     for isAnother in [false, true] {
       let replay = try Replay("mono-resubscribed")
       var stale = 0
@@ -35,23 +35,25 @@ struct CapturedChannelTests {
     }
   }
 
-  @Test func `a captured change of tempo moves the clicks with the beat`() throws {
+  @Test func `in a recorded change of tempo the clicks stay at their beats`() throws {
     let replay = try Replay("stereo-tempo")
     replay.play(to: replay.end)
     print("a captured change of tempo:", replay.ear.clicks, replay.receiver.playout.figures)
     #expect(replay.tempos == [500_000, 451_128])
     #expect(replay.ear.clicks.map(\.beat) == Array(4...19))
-    // The click of beat 16 is on its way during the change, and follows the old tempo 20 ms after it.
+    // The click of beat 16 is on its way during the change of tempo, and follows the old tempo until 20 ms
+    // after the change.
     #expect(replay.ear.clicks.allSatisfy { abs($0.apart) <= Self.most || $0.beat == 16 })
     #expect(replay.receiver.playout.figures.lost == 0)
   }
 }
 
-/// Plays the recorded subscriber, with the same id, socket and session. It subscribes at the same time as in
-/// the recording.
+/// Takes the part of the recorded subscriber, with its id, socket and session, and subscribes at the same
+/// time as in the recording.
 ///
-/// The host's clock is the recording's. The recording lacks its offset from the session's clock. We assume
-/// that the first audio came a few milliseconds after the audio's beat.
+/// The recording's clock is also the host's clock. The recording does not contain the offset of this clock
+/// from the session's clock, so we assume that the first audio came a few milliseconds after the audio's
+/// beat.
 private final class Replay {
   private let datagrams: [CapturedDatagram]
   private var next = 0
@@ -94,7 +96,7 @@ private final class Replay {
 
   func time(of microbeats: Int64) -> Double { grid.time(of: microbeats) }
 
-  /// Starts over with a new subscriber.
+  /// Makes the receiver forget its stream, as if it were a new subscriber.
   func beginAnew() { receiver.forget() }
 
   func play(to end: Double) {
@@ -183,7 +185,7 @@ private final class Replay {
     }
   }
 
-  /// The recorded publisher answers our pings.
+  /// Handles the outputs of our session: the recorded publisher answers our pings.
   private func drain() {
     while true {
       switch machine.nextOutput() {

@@ -13,7 +13,7 @@ struct DelayRoomTests {
     return world
   }
 
-  @Test func `a delay that does not fit is shortened, and the figures show this`() {
+  @Test func `a delay longer than the lane is shortened, and the figures show this`() {
     for delay in [PlayoutDelay.beats(4), .fixed(2e6), .adaptive(least: 2e6)] {
       let figures = world(frames: 65_536, delay).figures
       #expect(figures.isPlaying && figures.isDelayShortened && figures.delay < 1_400, "\(delay)")

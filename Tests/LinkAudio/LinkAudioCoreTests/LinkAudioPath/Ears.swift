@@ -106,7 +106,8 @@ func tone(_ hertz: Double = 440) -> (Double) -> SIMD2<Float> {
   }
 }
 
-/// The value that `roughest` has for that tone without any click: the square of the tone's pitch per frame.
+/// The value that `Recording.roughest` has for `tone` of this pitch without any click: the square of the
+/// tone's pitch per frame.
 func smooth(_ hertz: Double = 440) -> Float {
   let step = 2 * Double.pi * hertz / 48_000
   return Float(0.5 * step * step)

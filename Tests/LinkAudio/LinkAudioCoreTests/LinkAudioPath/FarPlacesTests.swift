@@ -4,15 +4,15 @@ import Testing
 
 @testable import LinkAudioPath
 
-/// Places at the ends of the number range. No real stream gets there, but places come from numbers that peers
-/// send.
+/// Places (frame numbers of a stream) at the ends of the range of Int64. No real stream gets there, but we
+/// compute places from numbers that peers send.
 struct FarPlacesTests {
   private static let ends: [Int64] = [
     .max, .max - 1, .max - 1_000, .max / 2, 0, .min, .min + 1, .min + 1_000,
   ]
 
   @Test(arguments: ends)
-  func `the line from places to time takes the largest and least numbers`(first: Int64) {
+  func `the stream clock stays finite for the largest and least frame numbers`(first: Int64) {
     var generator = SystemRandomNumberGenerator()
     let seed = generator.next()
     var dice = Dice(seed: seed)

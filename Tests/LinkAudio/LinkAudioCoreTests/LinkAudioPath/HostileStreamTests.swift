@@ -65,7 +65,7 @@ struct HostileStreamTests {
     #expect(world.figures.streams == 1)
   }
 
-  @Test func `samples that are NaN or huge stay within bounds`() {
+  @Test func `received samples that are NaN or huge are played within bounds`() {
     let (world, _) = world()
     var worst: Float = 0
     var dice = Dice(seed: 4)
@@ -90,7 +90,7 @@ struct HostileStreamTests {
   }
 
   @Test(arguments: [UInt64.max - 500, UInt64.max - 1, (1 << 63) - 500, 0] as [UInt64])
-  func `chunk numbers may wrap`(first: UInt64) {
+  func `a stream plays on when its chunk numbers wrap`(first: UInt64) {
     let (world, clicks) = world()
     world.network.loss = 0.02
     world.network.jitter = 3000
@@ -105,7 +105,7 @@ struct HostileStreamTests {
   }
 
   @Test(arguments: [-9e15, -1e12, 1e12, 9e13, 9e15])
-  func `any value of the host clock works`(start: Double) {
+  func `received clicks are at their beats for any value of the host clock`(start: Double) {
     let world = StreamWorld(
       ExactSender(Card(rate: 48_000, ppm: 40, start: start)), output: Card(rate: 48_000, start: start + 777))
     world.grid.origin = start - 98_765
@@ -119,8 +119,9 @@ struct HostileStreamTests {
     #expect(world.figures.concealed == 0)
   }
 
-  /// A search for the period costs thousands of products, and every gap is one sample long here.
-  @Test func `if every second sample is lost, few gaps are searched for a period`() {
+  /// A search for the sound's pitch, which concealment repeats, costs thousands of products. Here every gap
+  /// is one sample long, so a search for each gap would cost too much.
+  @Test func `if every second sample is lost, the pitch is searched only rarely`() {
     let receiver = Receiver()
     let seconds = 2
     for period in 0..<seconds * 48_000 / 256 {
@@ -142,7 +143,7 @@ struct HostileStreamTests {
     #expect(searches <= UInt64(seconds * 400) && searches > 100)
   }
 
-  @Test func `streams that alternate with each packet begin at most once a period`() {
+  @Test func `at most one new stream begins in a period, however packets alternate`() {
     let receiver = Receiver()
     for period in 0..<20 {
       let hearing = OutputPeriod(
@@ -162,7 +163,7 @@ struct HostileStreamTests {
     #expect(receiver.playout.figures.streams > 5 && receiver.playout.figures.streams <= 20)
   }
 
-  @Test func `random chunk lengths are not trusted, and regular ones are learned`() {
+  @Test func `random chunk lengths are not trusted, regular patterns are learned`() {
     var dice = Dice(seed: 6)
     var lengths = ChunkLengths(first: .max - 500)
     var isTrusted = 0
@@ -191,7 +192,7 @@ struct HostileStreamTests {
     }
   }
 
-  @Test func `impossible periods are silent and do no harm`() {
+  @Test func `a period with impossible times, delay or grid gives no NaN sample`() {
     let receiver = Receiver()
     let bad: [Double] = [.nan, .infinity, -.infinity, 0, -1, 1e300, -1e300, 1e18]
     let good = OutputPeriod(

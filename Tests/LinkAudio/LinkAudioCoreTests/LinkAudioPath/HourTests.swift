@@ -7,7 +7,7 @@ import Testing
 /// given in frames of 48 kHz.
 struct HourTests {
   @Test(arguments: campaign([(100.0, -100.0), (-100.0, 100.0)]))
-  func `in an hour with cards 200 ppm apart each click is within a frame`(
+  func `with sound cards 200 ppm apart each click of an hour is within a frame`(
     sender: Double, receiver: Double
   ) {
     let world = StreamWorld(
@@ -29,7 +29,7 @@ struct HourTests {
   }
 
   @Test(arguments: campaign([(100.0, -100.0), (0, 100), (-100, 0)]))
-  func `the line follows only the measured stamps of a reckoner`(
+  func `a reference peer's clicks are within a frame for unequal sound cards`(
     sender: Double, receiver: Double
   ) {
     let world = StreamWorld(

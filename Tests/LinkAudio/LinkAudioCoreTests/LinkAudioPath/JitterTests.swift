@@ -6,14 +6,14 @@ import Testing
 /// A network whose jitter reorders chunks, and a host clock that is wrong by milliseconds.
 struct JitterTests {
   @Test(arguments: campaign([PlayoutDelay.standard, .fixed(50_000)]))
-  func `30 ms of jitter and a corrected clock cause no gap in ten minutes`(
+  func `30 ms of jitter and clock corrections cause no gap in ten minutes`(
     delay: PlayoutDelay
   ) {
     receive(
       StreamWorld(ExactSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)), delay)
   }
 
-  @Test func `30 ms of jitter and a corrected clock cause no gap of a reckoner`() {
+  @Test func `jitter and clock corrections cause no gap in a reference peer's sound`() {
     receive(
       StreamWorld(ReferenceSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)),
       .standard)

@@ -10,7 +10,8 @@ struct Network {
   /// The probability that a packet is lost, 0 to 1.
   var loss = 0.0
   var doubles = 0.0
-  /// Nothing is delivered between these times; all of it comes at the end.
+  /// The times, in microseconds, between which the network delivers nothing. Packets from this time arrive at
+  /// its end.
   var stall: ClosedRange<Double>?
 
   private var pending: [(arrival: Double, packet: Packet)] = []

@@ -36,8 +36,8 @@ struct NetworkTests {
     #expect(world.figures.concealed == 0 && world.figures.late == 0)
   }
 
-  @Test func `with 30 ms of jitter and a delay of 50 ms no chunk is late`() {
-    // The sample rate is 8 kHz, as in HourTests.
+  @Test func `with 30 ms of jitter a delay of at most 50 ms leaves no chunk late`() {
+    // A sample rate of 8 kHz is enough here, because only the beats matter.
     let world = StreamWorld(
       ExactSender(Card(rate: 8000, ppm: 40), period: 32), output: Card(rate: 8000, ppm: -20, start: 777))
     world.latency = 4000
@@ -52,7 +52,7 @@ struct NetworkTests {
     #expect(clicks.stray == 0)
   }
 
-  @Test func `a fixed delay that is too short is kept, and late chunks counted`() {
+  @Test func `a fixed delay that is too short is kept, and late chunks are counted`() {
     let world = world()
     world.delay = .fixed(36_000)
     world.network.jitter = 30_000
@@ -84,7 +84,7 @@ struct NetworkTests {
     #expect(torn.figures.lost > 80 && torn.figures.concealed > 80)
   }
 
-  @Test func `a tone with 1 % loss continues without a click`() {
+  @Test func `a tone that loses 1 % of its packets continues without a click`() {
     let torn = world(channels: 2)
     torn.delay = .fixed(25_000)
     torn.network.loss = 0.01
@@ -104,7 +104,7 @@ struct NetworkTests {
     #expect(recording.roughest < 3 * smooth())
   }
 
-  @Test func `reordered and doubled chunks are placed once and correctly`() {
+  @Test func `reordered and doubled chunks are each played once, at their beats`() {
     let mixed = world()
     mixed.network.jitter = 12_000
     mixed.network.doubles = 0.3
@@ -117,7 +117,7 @@ struct NetworkTests {
   }
 
   @Test
-  func `the delay grows for a stalled sender and returns to its old value`() {
+  func `the delay grows after the network stalls, and returns to its old value`() {
     let move = StreamWorld(
       ExactSender(Card(rate: 44_100, ppm: 25), period: 128), output: Card(rate: 48_000, start: 777))
     move.period = 128

@@ -28,7 +28,7 @@ struct SendingTests {
   }
 
   @Test(arguments: [-100.0, 0, 100], [16, 256, 1024, 8192])
-  func `each stamp is within a tenth of a frame after lost cycles`(
+  func `sent stamps are within a tenth of a frame, even after lost cycles`(
     ppm: Double, frames: Int
   ) {
     var sender = ExactSender(Card(rate: 48_000, ppm: ppm, start: 5e9), period: frames, channels: 2)
@@ -51,12 +51,12 @@ struct SendingTests {
     #expect(worst <= 0.1)
   }
 
-  @Test func `the stamp includes input latency and the offset of the user`() {
+  @Test func `the stamp includes the input latency and the user's offset`() {
     let there = grid.stamp(ofFrame: 0, start: 1e9, frameMicros: 20.83, captureFrames: 0, offset: 0)
     let before = grid.stamp(ofFrame: 0, start: 1e9, frameMicros: 20.83, captureFrames: 480, offset: 0)
     let late = grid.stamp(ofFrame: 0, start: 1e9, frameMicros: 20.83, captureFrames: 0, offset: 5000)
     let inside = grid.stamp(ofFrame: 480, start: 1e9, frameMicros: 20.83, captureFrames: 480, offset: 0)
-    // 480 frames are 9998.4 µs and 20,163.4 microbeats, 5 ms are 10,083.3.
+    // 480 frames are 9998.4 µs or 20,163.4 microbeats; 5 ms are 10,083.3 microbeats.
     #expect((20_163...20_164).contains(there - before))
     #expect((10_083...10_084).contains(late - there))
     #expect(inside == there)
@@ -88,7 +88,7 @@ struct SendingTests {
     #expect(found.allSatisfy { $0.sampleCount == $0.chunkCount * 16 })
   }
 
-  @Test func `audio of other sessions and formats gets datagrams of its own`() {
+  @Test func `audio of different sessions or formats shares no datagram`() {
     var chunker = Chunker(seed: 5)
     let found = datagrams(
       of: [
@@ -101,7 +101,7 @@ struct SendingTests {
     #expect(found.map { $0.chunks[0].number } == [1, 2, 3, 4])
   }
 
-  @Test func `an invalid period is ignored`() {
+  @Test func `an input period with invalid values is not sent`() {
     var chunker = Chunker(seed: 5)
     let found = datagrams(
       of: [period(0), period(16, channels: 3), period(16, channels: 0)], chunker: &chunker)
@@ -111,7 +111,7 @@ struct SendingTests {
     chunker.flush { _ in Issue.record("sent") }
   }
 
-  @Test func `samples of full scale stay within 16 bits, and NaN becomes silence`() {
+  @Test func `sent samples are limited to 16 bits, and NaN becomes silence`() {
     var chunker = Chunker(seed: 5)
     let values: [Float] = [1, 2, .infinity, -1, -2, -.infinity, .nan, 0]
     let found = datagrams(of: [period(248)], chunker: &chunker) { values[$0 % 8] }
@@ -125,7 +125,7 @@ struct SendingTests {
     }
   }
 
-  @Test func `silence is sent as silence`() {
+  @Test func `digital silence is sent without dither`() {
     var chunker = Chunker(seed: 5)
     let found = datagrams(of: [period(251)], chunker: &chunker) { _ in 0 }
     #expect((0..<251).allSatisfy { found[0].samples[$0] == 0 })
@@ -145,8 +145,8 @@ struct SendingTests {
     let heard = (2 * tone.power).squareRoot() * 32768
     print("a tone of 1/3 bit comes as", heard, "bits, in a hiss of", hiss)
     #expect(abs(heard - 1 / 3) < 0.02)
-    // The noise is the sum of a rounding error and two uniform random numbers. Its standard deviation is the
-    // root of 3/12.
+    // The noise is the sum of a rounding error and two uniform random numbers, each with a variance of 1/12.
+    // So its standard deviation is the root of 3/12, which is 0.5.
     #expect(abs(hiss - 0.5) < 0.01)
     var again = Chunker(seed: 5)
     let same = datagrams(of: [period(250)], chunker: &again) { Float(turn(Double($0) / 50).sine * level) }

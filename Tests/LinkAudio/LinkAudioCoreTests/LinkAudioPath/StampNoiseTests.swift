@@ -45,7 +45,7 @@ struct StampNoiseTests {
   /// Periods that are cut into pieces of several lengths, that share a datagram, or that have unusual
   /// lengths.
   @Test(arguments: campaign([64, 100, 441, 480, 1024, 2048]), campaign(1...2))
-  func `jitter causes no gap with chunks of any length`(period: Int, channels: Int) {
+  func `30 ms of jitter causes no gap for periods of any length`(period: Int, channels: Int) {
     let this = Case(noise: 30, channels: channels, rate: 48_000)
     jitter(world(this, period: period), "\(period) frames, \(this.testDescription)")
   }
@@ -59,7 +59,7 @@ struct StampNoiseTests {
   }
 
   @Test(arguments: campaign(cases))
-  func `a correction of the sender clock by 300 us is inaudible`(this: Case) {
+  func `a correction of the sender's clock by 300 us is inaudible`(this: Case) {
     let world = world(this)
     world.sound = tone(1000)
     let recording = Recording()
@@ -73,7 +73,8 @@ struct StampNoiseTests {
     print("300 us, \(this.testDescription):", recording.roughest / smooth(1000), world.figures)
     #expect(recording.roughest < 1.03 * smooth(1000))
     #expect(world.figures.reseats == 0 && world.figures.concealed == 0 && world.figures.streams == 1)
-    // The sound is where the sender says, and the estimated crystal has not changed.
+    // The clicks are as late as the sender's clock says, and the estimated rate of the sender's sound card
+    // has not changed.
     world.sound = { _ in SIMD2(0, 0) }
     let clicks = world.clicks(from: world.now + 1e6)
     world.sender.clockError = 300
@@ -85,7 +86,7 @@ struct StampNoiseTests {
   }
 
   @Test(arguments: campaign([3.0, 10, 30]), campaign(1...2))
-  func `clicks of the reference are at their beats despite noisy stamps`(noise: Double, channels: Int) {
+  func `a reference peer's clicks are at their beats despite noisy stamps`(noise: Double, channels: Int) {
     var sender = ReferenceSender(Card(rate: 48_000, ppm: 60), channels: channels)
     sender.noise = noise
     let world = StreamWorld(sender, output: Card(rate: 48_000, ppm: -20, start: 777))

@@ -53,7 +53,7 @@ struct StreamTests {
     #expect(silence < 48 * 60)
   }
 
-  @Test func `another rate and channel count and session are new streams`() {
+  @Test func `a new sample rate, channel count or session begins a new stream`() {
     let world = world()
     world.sound = tone()
     let recording = Recording()
@@ -75,12 +75,13 @@ struct StreamTests {
     #expect(recording.longestSilence < 48 * 60)
   }
 
-  @Test func `stale seconds from a cache and chunks of an old session are dropped`() {
+  @Test func `audio from before a pause and audio of an old session are dropped`() {
     let world = StreamWorld(
       ReferenceSender(Card(rate: 48_000, ppm: 30)), output: Card(rate: 48_000, start: 777))
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 10)
-    // The sender has no subscriber for four seconds; 0.83 s from before are still queued.
+    // The sender has no subscriber for four seconds. The first 0.83 s of this time stay in the sender's
+    // queue.
     var queue: [Packet] = []
     let left = world.now
     world.inspect = { packet in
@@ -115,7 +116,7 @@ struct StreamTests {
     #expect(world.figures.delay < 40)
   }
 
-  @Test func `a sender that was silent continues at the right beat`() {
+  @Test func `after a pause of the sender the sound continues at the right beat`() {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     for pause in [0.05, 0.2, 0.6, 3.0, 30] {
@@ -147,7 +148,7 @@ struct StreamTests {
     #expect(world.figures.concealed >= 18)
   }
 
-  @Test func `a corrected clock is followed inaudibly`() {
+  @Test func `a clock correction of 300 us at sender or receiver is inaudible`() {
     let world = world()
     world.sound = tone(1000)
     let recording = Recording()
@@ -165,12 +166,12 @@ struct StreamTests {
     }
     print("steps of 300 us:", world.figures, recording.roughest / smooth(1000))
     #expect(world.figures.reseats == 0 && world.figures.concealed == 0 && world.figures.streams == 1)
-    // The dither of 16 bits adds a hundredth to the roughness.
+    // The dither to 16 bits adds a hundredth to the tone's roughness.
     #expect(recording.roughest < 1.03 * smooth(1000))
   }
 
   @Test(arguments: [300.0, -300, 1200])
-  func `the speed changes by at most 0.05 % after a step of a clock`(step: Double) {
+  func `after a step of a clock the playing speed changes by at most 0.05 %`(step: Double) {
     let world = StreamWorld(FloatSender(Card(rate: 48_000, ppm: 40)), output: Card(rate: 48_000, start: 777))
     world.delay = .fixed(40_000)
     // The sound is a ramp, so that each sample's value shows its time.
@@ -193,12 +194,12 @@ struct StreamTests {
   }
 
   @Test(arguments: campaign([0.5, 3, 100]))
-  func `a jump of the time by seconds does no harm`(seconds: Double) {
+  func `clicks stay at their beats when the receiver's time jumps by seconds`(seconds: Double) {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 5)
     world.frame += Int(seconds * 48_000)
-    // All packets that were sent meanwhile arrive at once.
+    // All packets that were sent during the jump arrive at once.
     world.play(seconds: 10)
     world.frame -= Int(seconds * 48_000)
     world.play(seconds: seconds + 10)
@@ -210,7 +211,7 @@ struct StreamTests {
     #expect(clicks.damaged <= 4)
   }
 
-  @Test func `jitter of the cycle times does not reach the sound`() {
+  @Test func `jitter of the output's cycle times does not reach the sound`() {
     let world = world()
     world.sound = tone(1000)
     world.wobble = 5
@@ -229,7 +230,7 @@ struct StreamTests {
   }
 
   @Test(arguments: [-7500.0, -150_000, -700_000])
-  func `chunks that come before their beats wait`(early: Double) {
+  func `chunks that arrive before their beats are played at their beats`(early: Double) {
     let world = world()
     world.senderGrid = world.grid
     world.senderGrid!.origin += early
@@ -242,7 +243,7 @@ struct StreamTests {
   }
 
   @Test(arguments: 1...2)
-  func `after lost cycles the sound is in time again from the next stamp on`(channels: Int) {
+  func `after lost cycles a reference's next stamp brings the sound in time`(channels: Int) {
     let world = StreamWorld(
       ReferenceSender(Card(rate: 48_000, ppm: 60), channels: channels),
       output: Card(rate: 48_000, ppm: -60, start: 777))
@@ -257,15 +258,16 @@ struct StreamTests {
     print(
       "the reference lost five cycles: \(right) of \(errors.count) clicks in their places,", spread(errors),
       "frames late;", world.figures)
-    // Until the reference takes a new stamp, within 1.34 s, its own stamps are wrong.
+    // Until the reference measures a new stamp, which takes up to 1.34 s, its stamps are wrong.
     #expect(errors.count - right <= 5 * 4 && errors.count > 60)
     #expect(errors.allSatisfy { abs($0) <= 260 })
-    // Until then, by its own stamps, the reference is a period late, so a short delay may have to grow.
+    // Until the reference measures a new stamp, its stamps are a period late, so a short delay may have to
+    // grow.
     #expect(world.figures.streams == 1 && world.figures.reseats <= 2)
     #expect(abs(world.figures.senderPPM - 60) < 1)
   }
 
-  @Test func `the sound of the reference stays in time on a bad network`() {
+  @Test func `a reference peer's sound stays in time on a bad network`() {
     let world = StreamWorld(
       ReferenceSender(Card(rate: 44_100, ppm: -70), channels: 2), output: Card(rate: 48_000, start: 777))
     world.network.loss = 0.03

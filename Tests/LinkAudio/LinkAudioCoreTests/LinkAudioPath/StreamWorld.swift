@@ -22,7 +22,7 @@ final class Receiver {
     playout = Playout(in: memory, frames: frames, kernel: Self.kernel)
   }
 
-  /// Starts over.
+  /// Begins with a new playout that knows no stream.
   func forget() { playout = Playout(in: memory, frames: frames, kernel: Self.kernel) }
 
   deinit {
@@ -103,7 +103,8 @@ final class StreamWorld<Source: Sender> {
     }
     let before = figures.delay * 1000
     receiver.render(hearing) { index, value in
-      // A small change is spread over the period, a large one is made at its beginning.
+      // A small change of the delay is spread over the period; a large change is made at the period's
+      // beginning.
       let after = receiver.playout.figures.delay * 1000
       let change = after - before
       let share = Double(index) / Double(period)
@@ -113,7 +114,8 @@ final class StreamWorld<Source: Sender> {
     frame += period
   }
 
-  /// Makes the sender play clicks, each to be heard `delay` after its beat; those after `start` are measured.
+  /// Makes the sender play clicks, each to be heard `delay` after its beat. Clicks after `start` are
+  /// measured.
   func clicks(width: Double = 150, from start: Double, delay: (() -> Double)? = nil) -> Clicks {
     let clicks = Clicks(width: width)
     clicks.origin = grid.origin
@@ -148,7 +150,8 @@ final class Clicks {
 
   func sound(at time: Double) -> SIMD2<Float> {
     let beats = (time - origin) / beatMicros
-    // Rounds to the nearest beat, also before beat 0, without a call: it runs a hundred million times.
+    // Round to the nearest beat, also before beat 0, without a call, because this line runs a hundred million
+    // times.
     let apart = (beats - Double(Int(beats + 1024.5) - 1024)) * beatMicros / width
     guard abs(apart) < 6 else { return SIMD2(0, 0) }
     let level = Float(exp(-apart * apart / 2) * 0.5)

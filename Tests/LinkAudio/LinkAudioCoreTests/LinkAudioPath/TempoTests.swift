@@ -12,14 +12,14 @@ struct TempoTests {
     return world
   }
 
-  /// A grid that has the same beat at `time`, and another tempo.
+  /// A grid that has the same beat at `time` as the given grid, and another tempo.
   private func turned(_ grid: SessionGrid, at time: Double, to beatMicros: Double) -> SessionGrid {
     let beat = (time - grid.origin) / grid.beatMicros
     return SessionGrid(session: grid.session, origin: time - beat * beatMicros, beatMicros: beatMicros)
   }
 
   @Test(arguments: [0.0, 30_000, -30_000])
-  func `with a delay in milliseconds a change of tempo is inaudible`(
+  func `a change of tempo is inaudible if the delay is in milliseconds`(
     ahead: Double
   ) {
     let world = world()
@@ -43,11 +43,11 @@ struct TempoTests {
     }
     print("tempo changes, \(ahead / 1000) ms ahead:", world.figures, recording.roughest / smooth())
     #expect(world.figures.streams == 1 && world.figures.concealed == 0 && world.figures.reseats == 0)
-    // The dither of 16 bits adds a tenth to the roughness.
+    // The dither to 16 bits adds a tenth to the tone's roughness.
     #expect(recording.roughest < 1.15 * smooth())
   }
 
-  @Test func `with a delay in milliseconds no click moves in a ramp of tempo`() {
+  @Test func `clicks stay at their beats while the tempo changes 200 times`() {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 4)
@@ -63,7 +63,7 @@ struct TempoTests {
   }
 
   @Test(arguments: [461_538.0, 545_454])
-  func `a delay of four beats is four beats again after a change of tempo`(beatMicros: Double) {
+  func `after a change of tempo a delay of four beats is four beats again`(beatMicros: Double) {
     let world = world(frames: 262_144)
     world.delay = .beats(4)
     let before = world.clicks(from: 3.5e6) { 4 * 500_000 }
@@ -103,7 +103,7 @@ struct TempoTests {
     #expect(world.figures.reseats == 5 && world.figures.delay < 25)
   }
 
-  @Test func `a delay in beats is cut to whole beats that fit into the ring`() {
+  @Test func `a delay of too many beats is cut to the whole beats that fit`() {
     let world = world()
     world.delay = .beats(16)
     world.sound = tone()
@@ -128,7 +128,7 @@ struct TempoTests {
     }
     print("moved beats:", world.figures, recording.roughest / smooth())
     #expect(world.figures.streams == 1 && world.figures.concealed == 0)
-    // The dither of 16 bits adds a tenth to the roughness.
+    // The dither to 16 bits adds a tenth to the tone's roughness.
     #expect(recording.roughest < 1.15 * smooth())
   }
 }

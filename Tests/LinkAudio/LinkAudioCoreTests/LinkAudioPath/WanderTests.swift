@@ -4,8 +4,8 @@ import LinkAudioPath
 import TactusTestSupport
 import Testing
 
-/// A server's times of its cycles are wrong, and each machine's own clicks follow them. Received clicks must
-/// lie beside these local clicks.
+/// The cycle times of a machine's audio server are wrong, and the machine's own clicks follow them. Received
+/// clicks must coincide with these local clicks.
 struct WanderTests {
   struct Case: CustomTestStringConvertible, Sendable {
     var delay: PlayoutDelay
@@ -78,7 +78,7 @@ private struct Server {
     while card.time(of: Double(errors.count * period)) < card.start + seconds * 1e6 {
       let time = card.time(of: Double(errors.count * period))
       errors.append(due - time)
-      // The measured lateness was 47 µs in the median and 160 µs at 99 %.
+      // Measured wake-ups were late by 47 µs in the median, and by 160 µs at the 99th percentile.
       var late = 25 - 31 * log(Double.random(in: 0x1p-53..<1, using: &dice))
       if Double.random(in: 0..<1, using: &dice) < length / 7e6 {
         // This lateness moves the times by a frame and a half, for any period.

@@ -5,16 +5,16 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// Announcements and pings to each peer: facts: link-audio 3.1 to 3.4.
+/// Announcements and pings to each peer (facts: link-audio 3.1 to 3.4).
 struct AnnouncementTests {
-  @Test func `without peers nothing is sent`() {
+  @Test func `a session without peers sends nothing`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     bench.wait(10_000_000)
     #expect(bench.sent.isEmpty && bench.deadline == nil)
   }
 
-  @Test func `a peer gets our channels as soon as it answers`() {
+  @Test func `a peer gets our list of channels as soon as it answers a ping`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     _ = bench.addSink("snare")
@@ -41,7 +41,7 @@ struct AnnouncementTests {
     #expect(bench.machine.peers.map(\.id) == [peer.node])
   }
 
-  @Test func `announcements come every 250 milliseconds`() {
+  @Test func `we announce our channels to a peer every 250 milliseconds`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     let peer = Stranger(1)
@@ -59,7 +59,7 @@ struct AnnouncementTests {
   }
 
   /// We announce a change at once, while the reference waits for its next regular announcement.
-  @Test func `a change is announced within 50 milliseconds`() {
+  @Test func `a change of our channels or name is announced within 50 milliseconds`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -94,7 +94,7 @@ struct AnnouncementTests {
     #expect(bench.sent.count <= 1 + Int((bench.now - before).count / 50_000))
   }
 
-  @Test func `sixty channels are split, and only the first part has a ping`() {
+  @Test func `sixty channels fill two announcements, of which the first has a ping`() {
     var bench = Bench()
     let peer = Stranger(1)
     for number in 0..<60 { _ = bench.addSink("many \(number)") }
@@ -114,7 +114,7 @@ struct AnnouncementTests {
     #expect(names == (0..<60).map { "many \($0)" })
   }
 
-  @Test func `every ping is answered at its source endpoint`() {
+  @Test func `every ping gets a pong at the endpoint from which it came`() {
     var bench = Bench()
     let stranger = Stranger(9)
     bench.receive(stranger.announcement(ping: AudioEcho(rawValue: 123_456)), from: stranger.endpoint)
@@ -128,7 +128,7 @@ struct AnnouncementTests {
     #expect(bench.takeSent().map(\.said) == [.pong(7)])
   }
 
-  @Test func `a pong sets the metrics of a route`() {
+  @Test func `a pong sets the round trip and the jitter of a route`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.see(peer)
@@ -142,7 +142,7 @@ struct AnnouncementTests {
     #expect(bench.machine.peers[0].metrics.jitter == 0, "ten equal ones")
   }
 
-  @Test func `quality matches the formula of the reference`() {
+  @Test func `the quality of a route follows the reference library's formula`() {
     var trips = RoundTrips()
     #expect(trips.metrics == AudioMetrics(roundTrip: 0, jitter: 0) && trips.metrics.quality == 0)
     for time in [100, 300] as [Int64] { trips.add(Micros(time)) }
@@ -175,7 +175,7 @@ struct AnnouncementTests {
     }
   }
 
-  @Test func `we announce at once when a peer joins us and when we join peers`() {
+  @Test func `we announce at once when a peer joins our session or we join another`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     var peer = Stranger(1)
@@ -194,7 +194,7 @@ struct AnnouncementTests {
     #expect(bench.sent.map(\.endpoint) == [second.endpoint])
   }
 
-  @Test func `a peer that moved is followed and its old socket forgotten`() {
+  @Test func `audio follows a peer that has moved to another endpoint`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)

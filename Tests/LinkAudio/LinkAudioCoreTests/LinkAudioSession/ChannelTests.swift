@@ -5,9 +5,9 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// Channels of peers: facts: link-audio 3.5 and 4.
+/// Channels of peers (facts: link-audio 3.5 and 4).
 struct ChannelTests {
-  @Test func `channels are sorted by peer and channel and listed once`() {
+  @Test func `channels of peers are sorted by the names of peer and channel`() {
     var bench = Bench()
     var zoe = Stranger(1, named: "Zoe")
     var ada = Stranger(2, named: "Ada")
@@ -22,7 +22,7 @@ struct ChannelTests {
     #expect(bench.channels.map(\.peer) == [ada.node, ada.node, zoe.node])
   }
 
-  @Test func `announcements with different channels form one list`() {
+  @Test func `a peer's announcements with different channels form one list`() {
     var bench = Bench()
     var peer = Stranger(1)
     _ = peer.add("a", id: 1)
@@ -34,7 +34,7 @@ struct ChannelTests {
     #expect(bench.channels.map(\.name) == ["a", "b"])
   }
 
-  @Test func `a channel expires after five seconds or at its bye`() {
+  @Test func `a channel ends at its bye, or five seconds after its announcement`() {
     var bench = Bench()
     var peer = Stranger(1)
     let a = peer.add("a", id: 1)
@@ -48,7 +48,7 @@ struct ChannelTests {
     #expect(bench.channels.isEmpty)
   }
 
-  @Test func `the name and the session of a channel can change`() {
+  @Test func `a peer's channel can change its name, peer name and session`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -70,7 +70,7 @@ struct ChannelTests {
     #expect(bench.channels.count == 1)
   }
 
-  @Test func `a peer that leaves takes its channels along`() {
+  @Test func `when a peer leaves, its channels are removed`() {
     for leaves in 0..<4 {
       var bench = Bench()
       var peer = Stranger(1)
@@ -114,7 +114,7 @@ struct ChannelTests {
     #expect(bench.senders[source]?.map(\.endpoint) == [other.endpoint])
   }
 
-  @Test func `channels of unproven endpoints are ignored`() {
+  @Test func `channels are ignored from an endpoint that has not answered a ping`() {
     var bench = Bench()
     var stranger = Stranger(9)
     let channel = stranger.add("a", id: 1)
@@ -124,7 +124,7 @@ struct ChannelTests {
     bench.see(stranger)
     bench.receive(stranger.announcement(), from: stranger.endpoint)
     #expect(bench.machine.counters.unproven == 1)
-    // Neither a known endpoint with another id nor a known id with another endpoint is believed.
+    // An announcement is ignored if its endpoint belongs to another id, or its id to another endpoint.
     let peer = Stranger(1)
     bench.meet(peer)
     bench.receive(stranger.announcement(), from: peer.endpoint)
@@ -137,7 +137,7 @@ struct ChannelTests {
     #expect(bench.channels.isEmpty && bench.senders[source] == nil && bench.machine.load.channels == 0)
   }
 
-  @Test func `a copied channel id gains nothing`() {
+  @Test func `a peer that announces another peer's channel id is ignored`() {
     var bench = Bench()
     var peer = Stranger(1, named: "Ada")
     let channel = peer.add("vox", id: 1)
@@ -156,7 +156,7 @@ struct ChannelTests {
     [channel].withUnsafeBufferPointer { _ = bench.receive(.byes($0, from: thief.node), from: thief.endpoint) }
     #expect(bench.channels.map(\.name) == ["vox"] && bench.machine.counters.copiedChannels == copied + 1)
     #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
-    // A peer that copies ids of our own channels gains nothing either.
+    // A peer that announces the id of one of our own channels is ignored, too.
     let ours = bench.addSink("mine")
     thief.channels[0].id = ours
     bench.receive(thief.announcement(), from: thief.endpoint)

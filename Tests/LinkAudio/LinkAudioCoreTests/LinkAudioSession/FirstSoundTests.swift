@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// Simulated time from the mutual discovery of two peers until the first hears the second.
+/// Simulated time from the mutual discovery of two peers until one of them hears the other.
 struct FirstSoundTests {
   struct Figures: CustomStringConvertible {
     var waits: [Int64] = []
@@ -26,7 +26,7 @@ struct FirstSoundTests {
   static let jitter = 300...30_000 as ClosedRange<Int64>
 
   @Test(arguments: campaign([0, 0.01, 0.05]))
-  func `five peers of ours hear each other within 600 milliseconds`(loss: Double) {
+  func `five tactus peers hear each other within 600 milliseconds`(loss: Double) {
     var figures = Figures()
     for seed in 1...40 as ClosedRange<UInt64> {
       var world = World(
@@ -41,7 +41,7 @@ struct FirstSoundTests {
   }
 
   @Test(arguments: campaign([0, 0.01]))
-  func `we hear a reference peer within 600 milliseconds and it hears us`(loss: Double) {
+  func `tactus hears a reference peer within 600 ms, and is heard by it`(loss: Double) {
     var ours = Figures()
     var theirs = Figures()
     for seed in 1...60 as ClosedRange<UInt64> {
@@ -59,9 +59,9 @@ struct FirstSoundTests {
     if loss == 0 { #expect(theirs.longest <= 600_000) }
   }
 
-  /// Checks the scripted peer of the reference: real peers of the reference need 5.0 s in most joins (facts:
-  /// link-audio 7.1).
-  @Test func `two references often wait five seconds for each other`() {
+  /// Checks that our scripted peer behaves like the reference library: real peers of the reference need 5.0 s
+  /// in most joins (facts: link-audio 7.1).
+  @Test func `two reference peers often wait five seconds for each other's sound`() {
     var figures = Figures()
     for seed in 1...60 as ClosedRange<UInt64> {
       var world = World([.reference, .referenceListener], over: .init(delay: 20...60), seed: seed)
@@ -74,7 +74,7 @@ struct FirstSoundTests {
   }
 
   /// Lost requests must not let a subscription expire.
-  @Test func `sound continues through packet loss`() {
+  @Test func `sound continues although 5 % of the packets are lost`() {
     var world = World(
       [.ours, .reference, .ours, .referenceListener], over: .init(loss: 0.05, delay: Self.jitter), seed: 3)
     var gaps = 0
@@ -82,7 +82,7 @@ struct FirstSoundTests {
     for step in 0..<3_000 {
       let now = 8_000_000 + Int64(step) * 100_000
       world.run(until: now)
-      // These are all pairs with at least one peer of ours.
+      // These are all pairs of a listener and a sender with at least one peer of ours.
       for (listener, sender) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (3, 0), (3, 2)]
       where now - world.lastHeard[listener][sender] > 1_000_000 {
         gaps += 1

@@ -17,7 +17,7 @@ struct HostileAudioPeerTests {
 
   // MARK: Destinations of audio
 
-  @Test func `audio goes only to endpoints that returned their own echo`() {
+  @Test func `an endpoint gets audio only after it returned the echo sent to it`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     // The attacker forges the victim's discovery and requests audio with the victim's id and address.
@@ -45,7 +45,7 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.counters.strayPongs > 0)
   }
 
-  @Test func `a false claim to an endpoint has no effect while its peer answers`() {
+  @Test func `a forged endpoint gets nothing while the peer's real endpoint answers`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let (peer, channel, source) = bench.takeChannel()
@@ -63,7 +63,7 @@ struct HostileAudioPeerTests {
       }
       #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
       if round % 5 == 0 {
-        // The peer's own discovery messages never get through.
+        // All discovery messages in this test are forged: those of the real peer never get through.
         bench.receive(peer.announcement(), from: peer.endpoint)
         bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
       }
@@ -95,8 +95,8 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.peers.isEmpty, "pongs of long ago")
   }
 
-  /// 50 unpredictable bits, different for each secret.
-  @Test func `the echoes of pings never repeat`() {
+  /// Each echo has 50 unpredictable bits, which differ for each secret.
+  @Test func `the echoes in pings look random and differ for each secret`() {
     var seen = Set<AudioEcho>()
     for secret in 0..<50 as Range<UInt64> {
       var bench = Bench(secret: (secret, 0))
@@ -130,7 +130,7 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.counters.unanswered > 0 && bench.machine.counters.crowdedOut > 0)
   }
 
-  @Test func `the packets to one attacked host are bounded`() {
+  @Test func `we send a bounded number of packets to a host that is attacked`() {
     var bench = Bench()
     for _ in 0..<100 { _ = bench.addSink("channel") }
     for number in 0..<1_000 { bench.see(stranger(number, host: 1)) }
@@ -144,7 +144,7 @@ struct HostileAudioPeerTests {
     #expect(bench.sent.count <= 64 * 11)
   }
 
-  @Test func `pongs to a flood are bounded and those to peers are not`() {
+  @Test func `strangers that flood us get few pongs, and peers get every pong`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.meet(peer)
@@ -179,7 +179,7 @@ struct HostileAudioPeerTests {
 
   /// Sixty-four sockets of one host answer pings and send floods. We handle a bounded part of their messages,
   /// and the channel of an honest peer stays.
-  @Test func `many flooding peers use up only a limited share`() {
+  @Test func `64 flooding peers cannot make us drop an honest peer's channel`() {
     var bench = Bench()
     var friend = Stranger(1)
     _ = friend.add("mine", id: 1 << 40)
@@ -208,7 +208,7 @@ struct HostileAudioPeerTests {
     #expect(bench.channels.contains { $0.name == "mine" })
   }
 
-  // MARK: Tables
+  // MARK: Limits of tables
 
   @Test func `invented peers displace no peer, and a new peer finds room`() {
     var bench = Bench()
@@ -259,7 +259,7 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.load.channels == 50)
   }
 
-  @Test func `every table has a limit`() {
+  @Test func `the tables of peers, channels, subscribers and gateways have limits`() {
     var bench = Bench()
     let many = (0..<600).map { stranger($0) }
     for (index, peer) in many.enumerated() {
@@ -308,7 +308,7 @@ struct HostileAudioPeerTests {
     #expect(bench.sent.isEmpty && bench.machine.load.receivers == 0)
   }
 
-  @Test func `an IPv6 peer is reached through its interface`() {
+  @Test func `a link-local IPv6 peer is reached through its gateway's interface`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     bench.handle(.gatewayOpened(Bench.secondGateway, .v6(high: 0xfe80 << 48, low: 1, scope: 3)))
@@ -322,10 +322,10 @@ struct HostileAudioPeerTests {
     #expect(bench.routes[kick] == [AudioRoute(Bench.secondGateway, peer.endpoint)])
   }
 
-  // MARK: Chance
+  // MARK: Random input
 
   @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
-  func `noise and damaged messages break nothing`(seed: UInt64) {
+  func `random bytes and damaged messages do not stop audio or channels`(seed: UInt64) {
     var dice = SecretDice((seed, seed))
     var bench = Bench()
     let kick = bench.addSink("kick")

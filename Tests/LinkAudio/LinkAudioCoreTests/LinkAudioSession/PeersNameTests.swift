@@ -37,7 +37,7 @@ struct PeersNameTests {
   private var shown: [String] { bench.channels.map { "\($0.peerName)/\($0.name)" } }
 
   @Test
-  mutating func `an invalid name is repaired and hides no other channel`() {
+  mutating func `a channel name that is not UTF-8 is repaired and hides no channel`() {
     bench.meet(Self.peer)
     let korean = Array(String(repeating: "가", count: 86).utf8)
     receive(
@@ -48,18 +48,18 @@ struct PeersNameTests {
         "Studio/B\u{FFFD}sse", "Studio/Good1", "Studio/Good2", "Studio/" + String(repeating: "가", count: 85),
       ])
     #expect(bench.machine.counters.repairedNames == 2 && bench.machine.counters.malformed == 0)
-    // Its channel can be subscribed to like any other.
+    // The channel with the repaired name can be subscribed to like any other channel.
     let source = bench.subscribe(NodeID(rawValue: 2))
     #expect(bench.receive(Self.peer.audio(NodeID(rawValue: 2)), from: Self.peer.endpoint) == source)
   }
 
-  @Test mutating func `a peer with an invalid name keeps its channels`() {
+  @Test mutating func `a peer whose name is not UTF-8 keeps its channels`() {
     bench.meet(Self.peer)
     receive(peer: [0x53, 0xff, 0xfe], (1, Array("Good".utf8)))
     #expect(shown == ["S\u{FFFD}\u{FFFD}/Good"])
   }
 
-  @Test mutating func `an invalid name is reported as new only once`() {
+  @Test mutating func `a name that is not UTF-8 is reported as a change only once`() {
     bench.meet(Self.peer)
     receive((1, [0x42, 0xe4]))
     let (changes, repaired) = (bench.listChanges, bench.machine.counters.repairedNames)
@@ -78,7 +78,7 @@ struct PeersNameTests {
   }
 
   /// A name's repair can make it longer, because U+FFFD takes three bytes.
-  @Test func `every name becomes valid text of at most 256 bytes`() throws {
+  @Test func `every received name becomes valid text of at most 256 bytes`() throws {
     #expect(Self.name([UInt8](repeating: 0xff, count: 256))?.text == String(repeating: "\u{FFFD}", count: 85))
     var dice = SecretDice((19, 19))
     for _ in 0..<5_000 {
@@ -91,7 +91,7 @@ struct PeersNameTests {
       if name.text.utf8.count > 256 || name.isRepaired == isText || isText && Array(name.text.utf8) != bytes {
         Issue.record("\(bytes)")
       }
-      // The same name again is no change.
+      // Receiving the same name again is no change.
       if Self.name(bytes, after: name.text) != nil { Issue.record("\(bytes)") }
     }
   }

@@ -5,10 +5,11 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// Peers with the code of 4.0.0b1, which send audio only to peers that announce a channel.
+/// Peers with the code of the reference library's 4.0.0b1, which send audio only to peers that announce a
+/// channel.
 struct PlaceholderTests {
   @Test(arguments: campaign([0, 0.05]))
-  func `a listener without channels hears a sender of the first beta`(loss: Double) {
+  func `tactus without channels hears a peer with the library's first beta`(loss: Double) {
     var waits: [Int64?] = []
     for seed in 1...40 as ClosedRange<UInt64> {
       var world = World([.oursListener, .firstBeta], over: .init(loss: loss), seed: seed)
@@ -25,13 +26,13 @@ struct PlaceholderTests {
     #expect(waits.count == 40 && !waits.contains(nil) && longest < (loss == 0 ? 1_200_000 : 1_800_000))
   }
 
-  @Test func `a sender of a later version is announced no placeholder`() {
+  @Test func `no placeholder channel is announced to peers of later versions`() {
     for seed in 1...40 as ClosedRange<UInt64> {
       var world = World(
         [.oursListener, .reference, .firstBeta, .reference], over: .init(loss: 0.05, delay: 300...30_000),
         seed: seed)
       world.run(until: 8_000_000)
-      // The peer pauses, but its channel stays.
+      // The peer sends no audio for a while, but still announces its channel.
       world.mute(1, true)
       world.run(until: 20_000_000)
       #expect(world.phantoms == [0, 0, 1, 0])
@@ -41,13 +42,13 @@ struct PlaceholderTests {
     }
   }
 
-  @Test func `no placeholder is announced beside a channel of our own`() {
+  @Test func `no placeholder channel is announced beside a channel of our own`() {
     var world = World([.ours, .firstBeta, .reference], over: .init(), seed: 1)
     world.run(until: 10_000_000)
     #expect(world.phantoms == [0, 0, 0] && world.waits(of: .ours, for: .firstBeta).allSatisfy { $0 != nil })
   }
 
-  @Test func `the placeholder ends with the subscription`() {
+  @Test func `the placeholder channel is withdrawn when the subscription ends`() {
     var world = World([.oursListener, .firstBeta], over: .init(), seed: 1)
     world.run(until: 8_000_000)
     #expect(world.isShownAChannel(1))
@@ -56,7 +57,7 @@ struct PlaceholderTests {
     #expect(!world.isShownAChannel(1))
   }
 
-  @Test func `a sender whose only channel closed is announced a placeholder`() {
+  @Test func `after our only channel closed, a placeholder channel is announced`() {
     var bench = Bench()
     let sink = bench.addSink("kick")
     let (peer, channel, _) = bench.takeChannel()
@@ -65,7 +66,7 @@ struct PlaceholderTests {
     bench.receive(peer.audio(channel), from: peer.endpoint)
     bench.machine.removeSink(sink, at: bench.now)
     bench.drain()
-    // The last audio of the closed channel is still on its way.
+    // Audio that the peer sent because of the closed channel is still on its way.
     bench.wait(300_000, with: [peer])
     bench.receive(peer.audio(channel), from: peer.endpoint)
     bench.sent = []
@@ -76,7 +77,7 @@ struct PlaceholderTests {
     #expect(bench.sent.contains { $0.said == .announcement(["(listens)"], pings: true) })
   }
 
-  @Test func `a request for the placeholder gets no audio and counts as no error`() {
+  @Test func `a request for the placeholder channel gets no audio and is no error`() {
     var bench = Bench()
     let (peer, _, _) = bench.takeChannel()
     for _ in 0..<20 {
@@ -90,7 +91,7 @@ struct PlaceholderTests {
     bench.receive(.request(placeholder, from: peer.node), from: peer.endpoint)
     #expect(bench.machine.counters.unknownSinks == 0 && bench.routeChanges == 0)
     #expect(bench.machine.load.sinks == 0 && bench.machine.load.subscribers == 0)
-    // A peer that repeats our own channel offers nothing.
+    // If a peer announces the placeholder's id as its own channel, our list does not show that channel.
     var copycat = peer
     copycat.channels = [(placeholder, "copy")]
     bench.receive(copycat.announcement(), from: peer.endpoint)

@@ -11,7 +11,7 @@ struct RequestTests {
     sent.filter { if case .request = $0.said { true } else { false } }
   }
 
-  @Test func `a channel is requested as soon as it is announced`() {
+  @Test func `a subscribed channel is requested as soon as it is announced`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -34,7 +34,7 @@ struct RequestTests {
     #expect(announcement != nil && request != nil && announcement! < request!)
   }
 
-  @Test func `requests are frequent until audio arrives and then rare`() {
+  @Test func `a channel is requested often until its audio arrives, then rarely`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     bench.sent = []
@@ -53,7 +53,7 @@ struct RequestTests {
     for (first, second) in zip(steady, steady.dropFirst()) {
       #expect((second.at - first.at).count < 1_700_000)
     }
-    // When the audio stops, we request it again soon, and then at the patient spacing for ever.
+    // When the audio stops, we request it again soon, and then at long intervals for ever.
     let stop = bench.now
     for _ in 0..<60 {
       bench.wait(250_000, with: [peer])
@@ -83,7 +83,7 @@ struct RequestTests {
     #expect(bench.machine.load.sources == 0)
   }
 
-  @Test func `a channel has one source and source numbers are reused`() {
+  @Test func `a channel has one source, and numbers of released sources are reused`() {
     var bench = Bench()
     let a = bench.subscribe(NodeID(rawValue: 1))
     let b = bench.subscribe(NodeID(rawValue: 2))
@@ -104,7 +104,7 @@ struct RequestTests {
     #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == nil)
   }
 
-  @Test func `received audio causes no outputs`() {
+  @Test func `received audio causes no output of the protocol's state machine`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     let frames = peer.audio(channel).withUnsafeBytes { bytes -> Int? in
@@ -145,7 +145,7 @@ struct RequestTests {
     #expect(bench.sent.map(\.gateway) == [Bench.gateway, Bench.secondGateway])
   }
 
-  @Test func `gateways that come and go leave nothing behind`() {
+  @Test func `a closed gateway leaves no peers, channels or subscribers behind`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -168,7 +168,7 @@ struct RequestTests {
     #expect(bench.machine.load.subscribers == 0 && bench.deadline == nil)
   }
 
-  @Test func `a channel that comes back is requested again`() {
+  @Test func `a subscribed channel that comes back is requested again`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     [channel].withUnsafeBufferPointer { _ = bench.receive(.byes($0, from: peer.node), from: peer.endpoint) }

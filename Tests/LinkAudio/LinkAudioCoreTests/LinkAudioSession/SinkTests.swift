@@ -24,7 +24,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func `two lost requests cost no sound`() {
+  @Test func `a subscription survives two lost requests and ends after a third`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -36,7 +36,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func `a time to live counts only up to the longest subscription`() {
+  @Test func `a request's time to live counts only up to the longest subscription`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -68,7 +68,7 @@ struct SinkTests {
     #expect(bench.routes[kick]?.count == 1, "it is back, and had not stopped")
   }
 
-  @Test func `a removed sink sends its bye at once`() {
+  @Test func `when a channel of ours is removed, its bye is sent at once`() {
     var bench = Bench()
     let ids = ["a", "b", "c"].map { bench.addSink($0) }
     let peer = Stranger(1)
@@ -85,7 +85,7 @@ struct SinkTests {
     #expect(bench.machine.counters.unknownSinks == 1)
   }
 
-  @Test func `a closed gateway sends byes for all channels and only there`() {
+  @Test func `when a gateway closes, byes for all channels are sent on it alone`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     let ids = (0..<100).map { bench.addSink("channel \($0)") }
@@ -114,7 +114,7 @@ struct SinkTests {
     #expect(bench.sent.isEmpty)
   }
 
-  @Test func `the better route is used until it is clearly worse`() {
+  @Test func `audio uses the faster of two routes until the other is clearly better`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     let kick = bench.addSink("kick")
@@ -123,7 +123,7 @@ struct SinkTests {
     fast.endpoint = Endpoint(.v4(0x0a01_0101), port: 4_000)
     bench.see(slow)
     bench.see(fast, on: Bench.secondGateway)
-    /// Runs for three seconds. On the two routes, pings come back after these delays.
+    /// Runs for three seconds. On the two routes, pings come back after these delays in microseconds.
     func live(slow slowTime: Int64, fast fastTime: Int64) {
       for _ in 0..<3_000 {
         bench.wait(1_000)
@@ -143,7 +143,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [AudioRoute(Bench.secondGateway, fast.endpoint)])
   }
 
-  @Test func `a subscription survives a move to another session`() {
+  @Test func `a subscription survives when both peers move to another session`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     var peer = Stranger(1)
@@ -157,7 +157,7 @@ struct SinkTests {
     #expect(bench.routes[kick]?.count == 1, "without waiting five seconds for the next request")
   }
 
-  @Test func `a sink survives while Link Audio is off`() {
+  @Test func `a channel of ours survives while Link Audio is off`() {
     var bench = Bench(isEnabled: false)
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -174,7 +174,7 @@ struct SinkTests {
     #expect(bench.machine.load.sinks == 1)
   }
 
-  @Test func `channel ids come from the secret and names are cut`() {
+  @Test func `channel ids come from the secret, and long names are cut`() {
     var bench = Bench()
     var again = Bench()
     var other = Bench(secret: (1, 3))

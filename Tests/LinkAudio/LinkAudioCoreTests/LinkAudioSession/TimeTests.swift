@@ -7,7 +7,7 @@ import Testing
 
 /// Host clocks that begin below zero, wrap, step, or stand still.
 struct TimeTests {
-  /// A minute in which every timer fires.
+  /// Simulates a minute in which every timer fires, and returns what happened in each quarter of a second.
   private func live(from start: Micros) -> [String] {
     var story: [String] = []
     var bench = Bench(at: start)
@@ -38,7 +38,7 @@ struct TimeTests {
     }
   }
 
-  @Test func `a host clock that steps back stops nothing`() {
+  @Test func `announcements go on after the host clock steps back`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     let peer = Stranger(1)
@@ -84,7 +84,7 @@ struct TimeTests {
     #expect(life(1) == life(1) && life(1) != life(2))
   }
 
-  @Test func `late calls at deadlines lose no channel`() {
+  @Test func `calls that come 0.9 s after their deadlines lose no subscription`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
