@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 
-# Debian's libraries, which -S leaves out, and those of tools/lib/python.txt.
+# Debian's Python libraries, which the option -S leaves out, and the libraries of tools/lib/python.txt.
 sys.path += ["/usr/lib/python3/dist-packages",
              *glob.glob(os.path.join(os.path.dirname(os.path.dirname(__file__)), ".venv/lib/*/site-packages"))]
 sys.exit(importlib.import_module(f"workshop.{sys.argv[1]}").main(sys.argv[2:]))

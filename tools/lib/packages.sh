@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced by the scripts in tools/: installs what they need. Needs only bash; talks on stderr.
+# Sourced by the scripts in tools/: installs the programs and libraries that the scripts need. It needs only
+# bash, and prints its messages to stderr.
 #
 #   need_packages PACKAGE...   Debian packages; those that are missing are named and installed
 #   tactus_version             prints the version that the sources say
 #   need_swift                 a toolchain new enough for Package.swift and its linker, or a line that says where to get it
 #   need_tactus                the release, built if it is not there or older than its sources; sets $program
-#   need_venv                  tools/.venv with tools/lib/python.txt and python-alone.txt, what comes from PyPI
+#   need_venv                  tools/.venv with the packages of tools/lib/python.txt and python-alone.txt, from PyPI
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034 # for scripts that source this file
@@ -20,7 +21,7 @@ build_packages=(
 # shellcheck disable=SC2034
 peer_packages=(
   ableton-link-utils              # LinkHut
-  ableton-link-dev                # the reference library's headers, the oracle of Tests/Support/LinkOracle
+  ableton-link-dev                # the reference library's headers, for Tests/Support/LinkOracle
   jackd2 liblo-tools              # servers, oscsend and oscdump
   pipewire pipewire-bin pipewire-jack wireplumber
   gcc libc6-dev iproute2 python3 python3-numpy python3-venv # the lab
@@ -29,18 +30,19 @@ peer_packages=(
   groff-base lua5.4 mandoc        # read the man pages, run the layouts' scripts
   zsh fish                        # read the completions
   tmux                            # a terminal for the tests of the terminal view
-  avahi-daemon avahi-utils dbus  # the network's directory, for whoever looks for us
+  avahi-daemon avahi-utils dbus  # mDNS, for programs that look for tactus on the network
   supercollider-language          # runs the subscriber in docs/osc.md
   python3-zbar                    # reads the QR code, as a phone's camera does
-  nftables                        # a firewall for the doctor to find
-  chromium                        # somebody's phone, for the page
-  firefox-esr webkit2gtk-driver xvfb # other phones; WebKit is Safari's engine, and wants a display
-  procps                          # ps and pkill, to see what is left behind
-  xz-utils                        # unpacks what was recorded of real peers
+  nftables                        # a firewall that tactus doctor must find
+  chromium                        # a phone's browser, for the page
+  firefox-esr webkit2gtk-driver xvfb # other phones' browsers; WebKit is Safari's engine, and needs a display
+  procps                          # ps and pkill, to find processes that are left behind
+  xz-utils                        # unpacks recorded datagrams of real peers
 )
-# The programs of Tests/Program/InteropTests that follow or lead JACK's transport, and a display for those with
-# windows: a download of 180 MB on a bare Debian, half a minute; all other packages for tests are 130 MB. The
-# line of programs with Link, a plugin host and a video player adds 3 MB, and 18 MB beside Ardour for xjadeo.
+# The programs of Tests/Program/InteropTests that follow or lead JACK's transport, and a display for the
+# programs with windows. On a bare Debian they are a download of 180 MB, half a minute; all other packages for
+# tests are 130 MB. The line with programs that use Link, a plugin host and a video player adds 3 MB, and 18
+# MB for xjadeo if Ardour is there.
 # shellcheck disable=SC2034
 host_packages=(
   hydrogen qtractor ardour klick jack-midi-clock xvfb xdotool
@@ -83,7 +85,7 @@ install_packages() {
     -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 install "$@" </dev/null
 }
 
-# Asks for a password only on a terminal.
+# Runs a command as root, and asks for a password only on a terminal.
 as_root() {
   if [ "$(id -u)" = 0 ]; then
     "$@"
@@ -103,7 +105,7 @@ tactus_version() {
 
 need_swift() {
   local version
-  # A toolchain from a tarball comes without the libraries that it is linked with.
+  # A Swift toolchain from a tarball comes without the system libraries that it needs.
   if command -v swift >/dev/null && ! swift --version >/dev/null 2>&1; then
     need_packages libcurl4 libncurses6 libsqlite3-0 libxml2
   fi
@@ -112,7 +114,8 @@ need_swift() {
     6.[2-9] | 6.[1-9][0-9] | [7-9].* | [1-9][0-9].*) ;;
     *) die "needs Swift 6.2 or newer in PATH (found: ${version:-none}); see https://www.swift.org/install/linux" ;;
   esac
-  # A toolchain from swift.org has Package.swift's linker beside it; Debian's own compiler has not.
+  # A toolchain from swift.org contains the linker lld, which Package.swift names; Debian's own compiler does
+  # not.
   [ -x "$(dirname "$(readlink -f "$(command -v swift)")")/ld.lld" ] || command -v ld.lld >/dev/null || need_packages lld
 }
 
@@ -128,18 +131,19 @@ need_tactus() {
   [ -n "$news" ] || return 0
   need_swift
   echo "$news" >&2
-  # Never with colours: otherwise builds with and without a terminal would recompile everything by turns.
+  # Never build with colours: otherwise each change between builds with and without a terminal would compile
+  # everything anew.
   swift build --package-path "$root" -c release --product tactus --quiet --no-color-diagnostics </dev/null >&2 || return
   touch -c "$program" # what was edited may have changed nothing in it
 }
 
-# Debian's own python, even if another is first in PATH: the peers are wheels for it.
+# Use Debian's own Python, even if another one is first in PATH, because the peers are binary packages for it.
 need_venv() {
   local venv=$tools/.venv list=$tools/lib/python.txt alone=$tools/lib/python-alone.txt
   need_packages python3 python3-venv
   cat "$list" "$alone" | cmp -s - "$venv/installed.txt" && return 0
   (
-    flock 9 # somebody else may be making it
+    flock 9 # another process may be making it
     cat "$list" "$alone" | cmp -s - "$venv/installed.txt" && exit 0
     echo "making tools/.venv: $(cat "$list" "$alone" | grep -v '^#' | tr '\n' ' ')" >&2
     rm -rf "$venv"

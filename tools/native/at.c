@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc
-// Starts a process on a host of a running lab, as `tools/lab at` and `$LAB on` do; tests start hundreds. In
-// its shared directory the stage has left the file host-K with "NET MOUNTS" (descriptors of namespaces in
-// process 1, or -1 for process 1's own) and the environment, each ended by a zero.
+// Starts a process on a host of a running lab, as `tools/lab at` and `$LAB on` do; tests start hundreds.
+// Reads the file host-K in the lab's shared directory, which tools/lab has written: "NET MOUNTS" (descriptors
+// of the host's namespaces in the lab's process 1, or -1 for the namespaces of process 1 itself) and the
+// environment's variables, each ended by a zero byte.
 //
 // usage: at LAB HOST COMMAND...; LAB is the process id of a running tools/lab, or 0: the lab around us
 #define _GNU_SOURCE
@@ -42,7 +43,7 @@ static int first_child(int lab) {
 static void enter_lab(const char *lab) {
   const int spaces = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWPID, first = first_child(atoi(lab));
   const int process = first ? pidfd_open(first, 0) : -1;
-  // A process cannot enter the user namespace in which it is already.
+  // A process cannot enter the user namespace in which it is already, so try again without this one.
   if (process < 0 || (setns(process, spaces | CLONE_NEWUSER) < 0 && setns(process, spaces) < 0))
     die(2, "cannot enter lab ", lab, strerror(first ? errno : ENOENT));
 }

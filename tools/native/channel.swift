@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
 
-// A received channel for RealtimeSanitizer: ten minutes of chunks that are lost, overtaken, doubled, late and
-// forged, from senders that restart, with changes of tempo and delay.
+// Plays a received Link Audio channel for RealtimeSanitizer: ten minutes of chunks (datagrams with sound)
+// that are lost, overtaken, doubled, late and forged, from senders that restart, with changes of tempo and
+// delay.
 
 struct Channel: ~Copyable {
   private var playout: Playout

@@ -65,8 +65,8 @@ time_t time(time_t *t) {
   return now.tv_sec;
 }
 
-// libjack waits until a time of the wall clock: if the clock is set back
-// by an hour meanwhile, it waits an hour longer.
+// libjack waits until a time of the wall clock. If the wall clock is set back by an hour during the wait,
+// libjack waits an hour longer. So wait in short steps here.
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict until) {
   for (;;) {

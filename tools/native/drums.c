@@ -3,8 +3,8 @@
 // A drum machine as a JACK client: MIDI clock at drums:clock, a click on each of its beats at drums:click. It
 // is driven by lines, each answered by one of JSON (lines.py):
 //   tempo BPM     play     resume SIXTEENTH     stop     silence on|off     jitter MICROSECONDS     status     quit
-// The clocks continue while the machine stands. Start is sent at once, and the next clock is the first of the
-// song; the click is at that clock's place without jitter.
+// The clock messages continue while the drum machine is stopped. A Start is sent at once, and the next clock
+// message is the first of the song. Each click is where its clock message would be without jitter.
 #include <jack/jack.h>
 #include <jack/midiport.h>
 #include <stdatomic.h>
@@ -20,10 +20,10 @@ static jack_client_t *client;
 static jack_port_t *clockPort, *clickPort;
 static _Atomic double tempo = 120, jitter = 0;
 static atomic_int wish, place, silent, playing;
-static atomic_long number; // number of the next clock since the song's start
+static atomic_long number; // the number of the next clock message, counted from the song's start
 
-// Used only in the process callback: the frame of the next clock,
-// counted from this cycle's start, and those of delayed clocks.
+// These variables are used only in the process callback: the frame of the next clock message, counted from
+// this cycle's start, and the frames of delayed clock messages.
 static double due;
 static double waiting[QUEUE];
 static int waitingCount;
@@ -46,7 +46,7 @@ static void obey(void *buffer) {
   if (wanted == PLAY) atomic_store(&number, 0);
   if (wanted == RESUME) atomic_store(&number, sixteenth * 6L);
   atomic_store(&playing, wanted != STOP);
-  // Drop delayed clocks, which still belong to the old song.
+  // Drop delayed clock messages, which belong to the time before this command.
   waitingCount = 0;
 }
 
@@ -70,7 +70,7 @@ static int process(jack_nframes_t frames, void *unused) {
   int kept = 0;
   double last = 0;
   for (int i = 0; i < waitingCount; i++) {
-    // In order, as on a cable.
+    // The jitter must not change the order of messages, as on a MIDI cable.
     if (waiting[i] < last) waiting[i] = last;
     last = waiting[i];
     if (waiting[i] >= frames) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Preloaded, adds two things that qemu's user emulation lacks: SO_TIMESTAMPNS is unknown there, and recvmsg
-// without room for data returns 0 at once, whatever the queue holds.
+// Preloaded into a program, imitates two faults of qemu's user emulation: the socket option SO_TIMESTAMPNS is
+// unknown, and recvmsg without room for data returns 0 at once, whether or not the queue holds a message.
 // build: cc -shared -fPIC
 #define _GNU_SOURCE
 #include <dlfcn.h>

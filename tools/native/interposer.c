@@ -74,8 +74,8 @@ static void caught(int signal, siginfo_t *info, void *context) {
     char name[24];
     snprintf(name, sizeof name, "system call %d", info->si_syscall);
     violation(name);
-    // Do the call after all: back to the instruction, with the number in its register again. Until the end of
-    // this callback the kernel lets all calls pass; one report a cycle is enough.
+    // Do the system call after all: go back to its instruction, with its number in the register. From now on,
+    // the kernel lets all calls pass until the end of this callback, because one report a cycle is enough.
     dispatch = 0;
 #if defined(__x86_64__)
     ucontext_t *machine = context;
@@ -99,7 +99,8 @@ typedef int (*process_fn)(uint32_t, void *);
 typedef int (*sync_fn)(int, void *, void *);
 typedef void (*timebase_fn)(int, uint32_t, void *, int, void *);
 
-// The program's callback and argument; never freed, since JACK may still call an earlier one.
+// The program's callback and its argument. This memory is never freed, because JACK may still call a callback
+// that has been replaced.
 struct given { void *callback, *argument, *handle; };
 
 static struct given *given(void *handle, void *callback, void *argument) {
@@ -266,7 +267,7 @@ __attribute__((constructor)) static void begin(void) {
     snprintf(name, sizeof name, "%s.stacks", path);
     stacks = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     void *frames[4];
-    backtrace(frames, 4);  // its first call allocates
+    backtrace(frames, 4);  // its first call allocates, so make it here
     struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_NODEFER};
     sigaction(SIGSYS, &action, NULL);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// libmicrohttpd 0.9 starts a connection in MHD_add_connection; from 1.0 on it does so in MHD_run. Preloaded,
-// this gives a program that runs on 0.9 the order of 1.0. With REFUSE_CONNECTIONS in the environment,
-// connections end there silently, as they do if the library cannot start them.
+// libmicrohttpd 0.9 starts a connection in MHD_add_connection; from 1.0 on, it does so in MHD_run. Preloaded
+// into a program that runs on 0.9, this library gives it the order of 1.0. With REFUSE_CONNECTIONS in the
+// environment, connections end silently in MHD_run, as they do if libmicrohttpd cannot start them.
 // build: cc -shared -fPIC
 #define _GNU_SOURCE
 #include <dlfcn.h>

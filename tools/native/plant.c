@@ -3,7 +3,8 @@
 //
 // Plants one violation in the audio thread of an unmodified program: preloaded after the interposer, it
 // replaces a function that the callback calls in every cycle, and does something forbidden there. The proof
-// must fail then, otherwise it proves nothing. Compiled once for each PLANT.
+// (tools/prove-realtime) must fail then, otherwise it proves nothing. Compiled once for each PLANT, which
+// names the violation.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,7 +28,7 @@ uint32_t jack_last_frame_time(const void *client) {
     static uint32_t (*real)(const void *);
     if (!real) real = dlsym(RTLD_NEXT, "jack_last_frame_time");
     static int calls;
-    if (++calls == 100) {  // once, as a rare branch would
+    if (++calls == 100) {  // only in one cycle, as in a rare branch
         if (PLANT == MALLOC) kept = malloc(100);
         if (PLANT == FREE) free(kept);
         if (PLANT == LOCK) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }

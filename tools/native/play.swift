@@ -36,7 +36,7 @@ func draw(_ limit: UInt64) -> UInt64 {
   return random % limit
 }
 
-/// Draws a byte that is mostly harmless (`Bytes.chance`), so that a song lasts for some bars.
+/// Draws a random byte that mostly causes no event (`Bytes.chance`), so that a song lasts for some bars.
 func byte() -> UInt8 {
   draw(40) == 0 ? UInt8(draw(256)) : [1, 2, 7, 13, 14, 22, 26, 49][Int(draw(8))]
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -shared -fPIC
-// A dummy ALSA sequencer, loaded before libasound (LD_PRELOAD) if the kernel has
-// none: Qtractor, for one, does not start its audio without it. Ports and queues can
-// be created, events vanish, none arrives, and a queue's ticks pass at its tempo.
-// Only calls that would reach the kernel are here; the rest is libasound's own.
+// A dummy ALSA sequencer, loaded before libasound (LD_PRELOAD) if the kernel has none: Qtractor, for example,
+// does not start its audio without a sequencer. Ports and queues can be created; sent events vanish, none
+// arrives, and a queue's ticks pass at its tempo. Only calls that would reach the kernel are replaced here;
+// all others are libasound's.
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { START = 30, CONTINUE = 31, STOP = 32, PLACE_IN_TIME = 34 };  // of snd_seq_event_type
+enum { START = 30, CONTINUE = 31, STOP = 32, PLACE_IN_TIME = 34 };  // values of snd_seq_event_type
 
 size_t snd_seq_queue_tempo_sizeof(void);
 void snd_seq_port_info_set_port(void *port, int number);
@@ -23,7 +23,7 @@ int snd_seq_queue_tempo_get_ppq(const void *tempo);
 static int never = -1;  // the descriptor to poll, on which nothing arrives
 static int ports;
 static char tempo[256];
-static double ticks, seconds, since;  // ticks and seconds until the moment since; it stands where since is 0
+static double ticks, seconds, since;  // ticks and seconds up to the time `since`; 0: the queue is stopped
 
 static double now(void) {
   struct timespec t;
@@ -82,7 +82,7 @@ int snd_seq_get_queue_tempo(void *s, int queue, void *answer) {
 int snd_seq_control_queue(void *s, int queue, int type, int value, void *event) {
   (void)s, (void)queue, (void)value;
   hold();
-  if (type == PLACE_IN_TIME && event) {  // the sixth word of snd_seq_event_t, and the billionths after it
+  if (type == PLACE_IN_TIME && event) {  // the event's time: the seconds are its sixth word, then nanoseconds
     const unsigned *place = (const unsigned *)event + 5;
     seconds = place[0] + place[1] * 1e-9;
   }
@@ -103,7 +103,7 @@ const void *snd_seq_queue_status_get_real_time(const void *status) {
 }
 int snd_seq_create_port(void *s, void *port) { return (void)s, snd_seq_port_info_set_port(port, ports++), 0; }
 
-// There are no other clients.
+// Reports that there are no other clients.
 int snd_seq_query_next_client(void *s, void *i) { return (void)s, (void)i, -ENOENT; }
 int snd_seq_query_next_port(void *s, void *i) { return (void)s, (void)i, -ENOENT; }
 int snd_seq_query_port_subscribers(void *s, void *i) { return (void)s, (void)i, -ENOENT; }

@@ -33,8 +33,8 @@ static bool planted(const char *name) {
 
 __attribute__((constructor)) static void begin(void) { seconds(); }
 
-// Faults of the audio thread: occasionally a click is silenced (several, since near a tempo change none is
-// blamed), or all clicks are 1.5 ms late.
+// Faults of the audio thread. Either a click is silenced every three seconds, or all clicks are 1.5 ms late.
+// One silent click would not be enough, because the soak ignores a missing click near a change of tempo.
 static jack_port_t *click;
 static JackProcessCallback callback;
 static void *argument;
@@ -42,7 +42,7 @@ static void *argument;
 static void silence_a_click(float *samples, jack_nframes_t frames) {
   enum { kEvery = 3 * 48000 };
   static int quiet = 0, passed = 0;
-  static int state = 0;  // 0: wait for silence, 1: silent, 2: in the click that is taken away, 3: done for this time
+  static int state = 0;  // 0: wait for silence, 1: silence, 2: in the click to remove, 3: pause
   for (jack_nframes_t i = 0; i < frames; ++i) {
     quiet = samples[i] == 0 ? quiet + 1 : 0;
     if (state == 0 && quiet > 480) state = 1;
@@ -91,10 +91,10 @@ jack_port_t *jack_port_register(jack_client_t *client, const char *name, const c
   return port;
 }
 
-// Faults of other threads: memory leaks with each datagram, or the
-// thread that reads from Link's port falls asleep.
+// Faults of other threads: memory leaks with each datagram, or the thread that reads from Link's port stops
+// for ever.
 static void keep_something(void) {
-  static char *volatile kept;  // volatile: or the compiler leaves out what nothing reads
+  static char *volatile kept;  // volatile, otherwise the compiler removes this
   if (planted("leak") && (kept = malloc(100000))) memset(kept, 1, 100000);
 }
 

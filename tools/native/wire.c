@@ -28,14 +28,14 @@
 enum { HOSTS = 33, PORTS = 128, QUEUE = 16384, FRAME = 2048, BURST = 64 };
 enum { UDP4, UDP6, OTHER, KINDS };
 enum { LOSS, DUPLICATE, REORDER, JITTER, LANES };
-static const int64_t REORDER_GAP = 3000000;  // ns that a reordered frame is late by: time for others to overtake
+static const int64_t REORDER_GAP = 3000000;  // ns by which a reordered frame is late, so that others overtake
 
 typedef struct { double loss, duplicate, reorder; int64_t delay, jitter, cut; } Quality;
 typedef struct { uint64_t frames, lost, duplicated, reordered, cut, overflow, unsent, seen[KINDS]; } Count;
-typedef struct { int fd, host; uint8_t address[6]; } Port;  // the hardware address of the cable's other end
+typedef struct { int fd, host; uint8_t address[6]; } Port;  // the hardware address at the cable's other end
 typedef struct Late { struct Late *next; int64_t due; int port, from, size; uint8_t bytes[]; } Late;
 
-// The same layout as in wire.py.
+// The shared state, in the same layout as in wire.py.
 static struct {
   uint64_t seed, waiting, cables[HOSTS];
   Quality quality[HOSTS][HOSTS];
@@ -43,7 +43,7 @@ static struct {
 } *state;
 static Port ports[PORTS];
 static int port_count;
-static Late *queue;  // of late frames, by due time; with equal delays they keep their order
+static Late *queue;  // delayed frames, by due time; frames with equal delays keep their order
 static int queued;
 static int epoll, timer;
 
@@ -53,13 +53,14 @@ static int64_t now(void) {
   return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-static uint64_t mixed(uint64_t x) {  // splitmix64's finisher
+static uint64_t mixed(uint64_t x) {  // the last step of the generator splitmix64
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
 
-/// Uniform in [0, 1), decided by the hosts, the kind, the datagram's number, and the question (`lane`).
+/// A number in [0, 1), uniform, which depends on the hosts, the kind, the datagram's number, and the decision
+/// to make (`lane`: loss, duplicate and so on).
 static double chance(int from, int to, int kind, uint64_t n, int lane) {
   uint64_t place = ((uint64_t)(from * HOSTS + to) * KINDS + kind) * LANES + lane;
   return (mixed(mixed(mixed(state->seed + 0x9e3779b97f4a7c15ULL) + place) + n) >> 11) * 0x1p-53;
@@ -95,7 +96,7 @@ static void later(int64_t due, int from, int port, const uint8_t *frame, int siz
 
 static void pass(int from, int port, int kind, const uint8_t *frame, int size) {
   int to = ports[port].host;
-  if (from == to) return deliver(from, port, frame, size);  // two cables of one host: no distance
+  if (from == to) return deliver(from, port, frame, size);  // both cables belong to one host: no delay
   Count *count = &state->counts[from][to];
   const Quality *q = &state->quality[from][to];
   uint64_t n = count->seen[kind]++;
@@ -146,15 +147,15 @@ static void close_port(int port) {
   ports[port].fd = -1;
   state->cables[ports[port].host]--;
   for (Late *late = queue; late; late = late->next)
-    if (late->port == port) late->port = -1;  // the slot may be taken by another host before they are due
+    if (late->port == port) late->port = -1;  // another host may get this slot before the frames are due
 }
 
 static void drain(int port) {
   static uint8_t frame[FRAME];
   for (int i = 0; i < BURST; i++) {
     ssize_t size = recv(ports[port].fd, frame, sizeof frame, MSG_DONTWAIT | MSG_TRUNC);
-    if (size < 0 && (errno == ENXIO || errno == ENODEV)) return close_port(port);  // pulled out
-    if (size < 0) return;  // empty, or the link is down for now
+    if (size < 0 && (errno == ENXIO || errno == ENODEV)) return close_port(port);  // the cable was pulled out
+    if (size < 0) return;  // no frame waits, or the interface is down at present
     if (size >= 14 && size <= FRAME) forward(port, frame, (int)size);
   }
 }
@@ -197,8 +198,8 @@ int main(int count, char *arguments[]) {
   state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (state == MAP_FAILED) return 2;
   const int listener = atoi(arguments[1]);
-  // If the wire had to wait for a processor, it would be slow. Without permission for real-time scheduling it
-  // is as slow as the machine makes it.
+  // Ask for real-time scheduling, because the wire would be slow if it had to wait for a processor. Without
+  // permission for that, its delays depend on the machine's load.
   sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 5});
   prctl(PR_SET_TIMERSLACK, 1);
   epoll = epoll_create1(EPOLL_CLOEXEC);

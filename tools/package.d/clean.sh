@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced after lib/packages.sh: a clean Debian 12 in a folder, from this machine's own Debian mirror.
+# Sourced after lib/packages.sh: functions that make and use a clean Debian 12 in a folder, from this
+# machine's own Debian mirror.
 #
-#   clean_debian FOLDER [SUITE]   makes it with debootstrap (bookworm); status 77 if there can be none, which says nothing of what is tried in it
+#   clean_debian FOLDER [SUITE]   makes it with debootstrap (bookworm); status 77 if that fails, which says nothing about the test
 #   debian_mirror              the address from which this machine's own Debian comes
-#   over FOLDER PLACE          an overlay at PLACE/root: what is done there leaves FOLDER as it is; `clean` is PLACE/root from then on
-#   inside FOLDER COMMAND...   runs a command there, with nothing of this machine's environment
+#   over FOLDER PLACE          makes an overlay of FOLDER at PLACE/root; changes there leave FOLDER as it is. Sets `clean` to PLACE/root
+#   inside FOLDER COMMAND...   runs a command there, without this machine's environment
 #   get FOLDER PACKAGE...      installs Debian packages there
-#   passed WORDS               says what was seen
+#   passed WORDS               prints that a check has passed
 #   hardened PACKAGE           dies if the program in the package is linked without RELRO or BIND_NOW
 
 none() {

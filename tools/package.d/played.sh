@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced, behind clean.sh: plays the scene beside this file in a Debian that has tactus installed, and judges it. The sources of the project
-# are in FOLDER/build/source.
+# Sourced after clean.sh: plays the script `scene` of this folder in a Debian that has tactus installed, and
+# judges its output. The sources of the project are in FOLDER/build/source.
 #
-#   act FOLDER SERVER [minutes]         plays it on PipeWire or jackd; what it says is in FOLDER/root/seen.SERVER
-#   first_steps NAME FOLDER             plays first-steps on both, and prints how soon the first click is heard
-#   judge_minutes NAME FOLDER SERVER    what needs no peer
-#   play_scene NAME FOLDER              everything, on both servers side by side; prints the figures
+#   act FOLDER SERVER [minutes]         plays the scene on PipeWire or jackd; its output is in FOLDER/root/seen.SERVER
+#   first_steps NAME FOLDER             plays first-steps on both servers, and prints how soon the first click is heard
+#   judge_minutes NAME FOLDER SERVER    judges the parts without a peer
+#   play_scene NAME FOLDER              plays and judges everything, on both servers at once; prints the figures
 
-# bring FOLDER PLACE PACKAGE: an overlay of the root FOLDER, `clean`, with the package and the scenes.
+# bring FOLDER PLACE PACKAGE: makes `clean`, an overlay of the Debian in FOLDER, with the package and the
+# scenes.
 bring() {
   over "$1" "$2"
   cp "$3" "$clean/tmp/tactus.deb"
@@ -19,7 +20,8 @@ bring() {
 
 act() { enact "$1" scene "${@:2}"; }
 
-# enact FOLDER SCRIPT SERVER [WORD...]
+# enact FOLDER SCRIPT SERVER [WORD...]: runs SCRIPT in the Debian in FOLDER, and writes its output to
+# FOLDER/root/seen.SERVER.
 enact() {
   setpriv --pdeathsig TERM timeout --kill-after=5 480 unshare --net --mount --pid --fork --kill-child env -i "$(command -v chroot)" "$1" /bin/bash \
     "/build/source/tools/package.d/$2" "${@:3}" >"$1/root/seen.$3" 2>&1 </dev/null || true
@@ -41,7 +43,7 @@ first_steps() {
   done
 }
 
-# demand NAME FOLDER SERVER WORDS...: the scene has said each of them.
+# demand NAME FOLDER SERVER WORDS...: requires that the scene has printed each of WORDS as a line.
 demand() {
   local name=$1 seen=$2/root/seen.$3 server=$3 words
   for words in "${@:4}"; do
@@ -54,8 +56,9 @@ judge_minutes() {
   passed "$1, $3: the page answers, the doctor has fetched it"
 }
 
-# visit NAME FOLDER SCENE: the page in this machine's Chromium, in the network of the scene that the process SCENE plays on PipeWire, with the
-# driver of the lab's browser. A Chromium in the root would add a third to it.
+# visit NAME FOLDER SCENE: tests the page in this machine's Chromium, driven by the lab's browser driver, in
+# the network of the scene that the process SCENE plays on PipeWire. The Debian has no Chromium, because that
+# would make it larger by a third.
 visit() {
   local name=$1 seen=$2/root/seen.PipeWire process=$3 folder
   if ! command -v chromium >/dev/null; then
@@ -99,9 +102,10 @@ play_scene() {
   demand "$name" "$clean" PipeWire "tactus is back behind its restart"
   passed "$name: tactus goes on behind a restart of PipeWire"
   judge_programs "$name" "$clean"
-  # The bounds are those of tools/first-minutes: a busy machine may be late, and a defect is larger. A start one period early is 5.3 ms
-  # off at 256 frames. Of each port of tactus, and of the starts at each period, the median counts. A program's sound is judged to be on its
-  # beat and no nearer: a period that the server loses moves it until its next start.
+  # The limits are those of tools/first-minutes: larger than the lateness of a busy machine, smaller than a
+  # defect. A start that is one period early is 5.3 ms off at 256 frames. For each port of tactus, and for the
+  # starts at each period, the median counts. A DAW's sound must only be on the right beat, because a period
+  # that the server loses delays the sound until the DAW's next start.
   off=$(sed -nE -e 's/^\(([^;]*): [0-9]+ (onsets|MIDI clocks) .*; ([-+][0-9.]+) ms from the session.*/\1|\3/p' \
     -e 's/^\((.* frames): .* started on a bar, ([-+][0-9.]+) ms from it.*/\1, starts|\2/p' "$clean"/root/seen.{PipeWire,jackd} |
     sort -t '|' -k 1,1 -k 2,2g | awk -F '|' '
@@ -110,7 +114,8 @@ play_scene() {
   [ -z "$off" ] || die "$name: milliseconds from the beat: $off in $(cat "$clean"/root/seen.*)"
 }
 
-# The programs that follow: each count that the scene says is a whole one.
+# Judges the DAWs that follow: in each line such as "3 of 3" that the scene printed, both numbers must be
+# equal.
 judge_programs() {
   local name=$1 clean=$2 program wrong
   for program in ardour hydrogen qtractor; do

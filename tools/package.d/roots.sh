@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced, behind clean.sh: the Debian roots that stay in ~/.cache/tactus. A root is made once; if a list below grows, the root gets what is new.
+# Sourced after clean.sh: the Debian roots (folders with a whole Debian) that stay in ~/.cache/tactus. A root
+# is made once. If a list of packages below grows, the new packages are installed in the root.
 #
 #   cached NAME   makes or completes the root, and prints its path; status 77 if there can be none
 #     bookworm       Debian 12 with PipeWire, jackd and the libraries of tactus
 #     trixie         Debian 13 with PipeWire, as the installer leaves it
-#     trixie-studio  the same with jackd, DAWs, what compiles the reference peer, and the libraries of tactus: 1.5 GB
-#     sid            Debian's own compiler, PipeWire and jackd; and what of the DAWs can be installed there today: 5 GB
+#     trixie-studio  the same with jackd, DAWs, a compiler for the reference peer, and the libraries of tactus: 1.5 GB
+#     sid            Debian's own Swift compiler, PipeWire, jackd, and the DAWs that can be installed there today: 5 GB
 
 peer_in_root="pipewire-jack jackd2 jack-example-tools ableton-link-dev python3-numpy"
 desktop_in_root="pipewire pipewire-pulse wireplumber dbus curl iproute2"
@@ -17,10 +18,10 @@ declare -A needed_in_root=(
     liblo7 libmicrohttpd12t64 libqrencode4 libsndfile1 libsodium23 libwslay1"
   [sid]="build-essential fakeroot lintian swiftlang lld $desktop_in_root $peer_in_root"
 )
-# In sid a package may fit together with the others today or not: each is tried by itself.
+# In sid, a package may be impossible to install today, so each of these is tried separately.
 declare -A wanted_in_root=([sid]="ardour xvfb hydrogen qtractor")
 
-# A body in round brackets is a process of its own: the lock is released at its end.
+# A function body in round brackets runs in a separate process, so the lock is released at its end.
 cached() (
   set -euo pipefail
   name=$1 suite=${1%-studio} folder=${XDG_CACHE_HOME:-$HOME/.cache}/tactus

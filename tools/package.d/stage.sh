@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # for the scene, and from it
-# Sourced by a scene in a Debian root, whose $server is PipeWire or jackd: a home, a network without neighbours, and
+# Sourced by a scene (a script that runs in a Debian root), which has set $server to PipeWire or jackd. Makes
+# a home folder and a network without other machines, and defines:
 #
 #   serve                starts that server: PipeWire with the distribution's own configuration, or jackd; behind "${library[@]}" a
 #                        program finds its JACK library
 #   desktop              starts PipeWire alone, with a sink that stands for a sound card
-#   await WORDS FILE     waits for these words
+#   await WORDS FILE     waits until FILE contains WORDS
 mount -t proc proc /proc
 mount -t tmpfs tmpfs /dev/shm
 mount -t tmpfs tmpfs /run
-# Two scenes in one root at once have a home and a display each.
+# Two scenes may run in one root at the same time, so each has its own home folder and display.
 export HOME=/root/$server XDG_CACHE_HOME=/tmp/.cache XDG_RUNTIME_DIR=/run/user/0 LC_ALL=C.UTF-8 JACK_NO_START_SERVER=1
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/0/bus DISPLAY=:${#server}
 mkdir -p /run/user "$HOME"
@@ -19,7 +20,7 @@ ip link set lo up multicast on
 ip route add 224.0.0.0/4 dev lo
 cd "$HOME" || exit 1
 
-# await WORDS FILE
+# await WORDS FILE: waits until FILE contains WORDS.
 await() {
   for _ in $(seq 150); do
     grep -q "$1" "$2" && return

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // libjack cancels its threads anywhere, also in the middle of the thread sanitizer's own bookkeeping, which
 // then ends the program ("thread finished with ignores enabled"). Linked into a build with the thread
-// sanitizer (tools/test), this allows cancellation of such threads only while they wait in the kernel for the
-// server (syscall(SYS_futex)) or for its messages (read).
+// sanitizer (tools/test), this file allows the cancellation of libjack's threads only while they wait in the
+// kernel for the server (syscall(SYS_futex)) or for its messages (read).
 //
-// It also tells the sanitizer about the order of a server's graph. A client that is done wakes the next one
-// with a futex in the server's memory, which each client maps at another address. In the tests several
-// clients share one process, so without this, a write into a port's buffer would look like a race with the
-// next client's read. Only such threads are synchronized here.
+// It also tells the sanitizer in which order the clients of a server run. A client that has finished its
+// cycle wakes the next client with a futex in the server's memory, which each client maps at another address.
+// In the tests several clients share one process, so without this, a write into a port's buffer would look
+// like a race with the next client's read. Only such threads are synchronized here.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -26,7 +26,8 @@ void __tsan_release(void *);
 
 static char graph;
 
-// In the sanitizer's own versions of these two, a pending cancellation would take effect.
+// Call libc's own versions of these two functions: in the sanitizer's versions, a pending cancellation would
+// take effect.
 static void allow(bool may) {
   static int (*type)(int, int *), (*state)(int, int *);
   if (!type) type = dlsym(RTLD_NEXT, "pthread_setcanceltype");
@@ -61,7 +62,7 @@ long syscall(long number, ...) {
   for (int i = 0; i < 6; ++i) a[i] = va_arg(list, long);
   va_end(list);
   const bool waits = isAnytime;
-  // Only these two operations: Swift's Mutex uses others.
+  // Treat only these two futex operations, because Swift's Mutex uses others.
   const int what = number == SYS_futex ? (int)a[1] & FUTEX_CMD_MASK : -1;
   const bool passesOn = waits && (what == FUTEX_WAIT || what == FUTEX_WAKE);
   if (passesOn) __tsan_release(&graph);
@@ -72,7 +73,7 @@ long syscall(long number, ...) {
   return result;
 }
 
-// A thread that was woken early has not waited.
+// A thread that was woken early has not waited in syscall(), so synchronize it here, too.
 void *jack_port_get_buffer(void *port, uint32_t frames) {
   static void *(*real)(void *, uint32_t);
   if (!real) real = dlsym(RTLD_NEXT, "jack_port_get_buffer");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tells the thread sanitizer that a Mutex of Swift's Synchronization was handed over. Its fast path is
-// compiled into our code and visible. If two threads want it at once, the kernel hands it over
-// (FUTEX_LOCK_PI) inside libswiftSynchronization, which is not instrumented. Linked into a build with the
-// thread sanitizer (tools/test), this reports the handover at these three places. mutex.swift is the proof:
-// without this file it shows a false race, with it only the real one.
+// Tells the thread sanitizer that one thread has handed a Mutex of Swift's Synchronization to another thread.
+// The fast path of Mutex is compiled into our code, so the sanitizer sees it. If two threads want the Mutex
+// at once, the kernel hands it over (FUTEX_LOCK_PI) inside libswiftSynchronization, which the sanitizer does
+// not see. Linked into a build with the thread sanitizer (tools/test), this file reports the handover at the
+// three functions below. mutex.swift proves that it works: without this file, the sanitizer reports a false
+// race there, with this file only the real race.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 import Glibc
 import Synchronization
 
-// Two threads that pass a list to each other under a Mutex; with an
-// argument also a number without one, which is a race.
+// Two threads that share a list under a Mutex. With an argument, they also share a number without a Mutex,
+// which is a race.
 final class Shared: Sendable {
   let list = Mutex([0])
 }

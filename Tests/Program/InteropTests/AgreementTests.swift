@@ -3,12 +3,12 @@ import TactusTestSupport
 import Testing
 
 @Suite(.serialized) struct AgreementTests {
-  /// Two peers join a session again and again, one with the reference library and one with ours. The test
-  /// compares how far each is from the founder's beat. The test compares medians of the same run, since
-  /// single joins suffer from a busy machine. It adds rounds until our median is as good, or until the
-  /// number of rounds reaches its limit.
+  /// Two peers join a session in many rounds, one with the reference library and one with our library. The
+  /// test compares how far the beat of each is from the beat of the session's founder. It compares the
+  /// medians over all rounds, because a busy machine spoils single joins. It adds rounds until our median is
+  /// as good as the reference library's, or the number of rounds reaches its limit.
   @Test(arguments: [1, 2])
-  func `our beat agrees with a reference peer as well as two of these agree`(hosts: Int) async throws {
+  func `our beat is as close to a reference peer's as another reference peer's`(hosts: Int) async throws {
     let stage = try await hosts == 1 ? LabStage("--no-server") : LabStage("--hosts", "2", "--no-server")
     let founder = try LabPeer(.reference, in: stage, on: 1)
     let theirs = try LabPeer(.reference, in: stage, on: hosts)

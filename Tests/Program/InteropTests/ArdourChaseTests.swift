@@ -34,8 +34,8 @@ struct ArdourChaseTests {
     close_session ()
     """
 
-  /// Opens Ardour, and opens it again if JACK throws it out: two of Ardour's threads may call JACK at once
-  /// while it loads (`ArdourTests`).
+  /// Opens Ardour, and opens it again if JACK throws it out: while Ardour loads, two of its threads may call
+  /// JACK at once (see `ArdourTests`).
   private func open(_ timecode: Timecode, in folder: ScratchFolder, on stage: LabStage) async throws
     -> ChildProcess
   {
@@ -90,11 +90,11 @@ struct ArdourChaseTests {
         } else if !step.isEmpty {
           try await transport.ask(step)
         }
-        // Ardour needs some seconds to reach the place.
+        // Ardour needs some seconds to reach the new position.
         try await Task.sleep(for: .seconds(4))
         return try await ears.listen(forIntervals: 8).behind(transport, clickingEach: 500)
       }
-      // If Ardour were half a second off, its clicks would coincide as well, so check the frame, too.
+      // If Ardour were off by half a second, its clicks would still be on the beat, so check its frame, too.
       let frame = try #require(await transport.ask("status")["frame"]?.number)
       let place = try await place(of: ardour)
       #expect(abs(place - frame) < 12_000, "\(place), \(frame)")

@@ -5,8 +5,8 @@ import Testing
 
 private let hasArdour = access("/usr/lib/ardour7", F_OK) == 0
 
-/// Ardour with its windows, as the start scripts of the sessions open it. It is judged by the sound of its
-/// own click; its buttons are pressed over OSC.
+/// Ardour with its windows, as the start scripts in the folder `sessions` open it. It is judged by the sound
+/// of its own click; its buttons are pressed over OSC.
 @Suite(
   .serialized, .enabled(if: hasArdour, "needs Ardour 7, which tools/lab prepare installs from Debian 12"))
 struct ArdourTests {
@@ -28,7 +28,8 @@ struct ArdourTests {
   }
 
   /// The preferences that the start scripts give a new user, plus Ardour's click and OSC, which these tests
-  /// need. The other file suppresses Ardour's warning about memory limits on systems that have such limits.
+  /// need. The file `instant.xml` suppresses Ardour's warning about memory limits, which appears on systems
+  /// that have such limits.
   static func preferences(following master: String = "JACK Transport") async throws -> [String: String] {
     let made = try await ChildProcess.run([
       "sh", "-c",
@@ -108,8 +109,8 @@ struct ArdourTests {
 
   /// Starts the session with Ardour loaded: as timebase master Ardour shows its own tempo, and it listens to
   /// OSC if its preferences say so. While Ardour loads, two of its threads call the JACK server over one
-  /// socket. If one interrupts the other, jackd reads nonsense ("Unknown request") and throws Ardour out;
-  /// then this starts again from the beginning.
+  /// socket. If one thread interrupts the other, jackd reads a damaged request ("Unknown request") and throws
+  /// Ardour out. In that case this function starts the session and Ardour once more.
   private func open(
     _ name: String, at tempo: Int, showing ardours: Int, files: [String: String]
   ) async throws -> (StartedSession, transport: LabPeer) {
@@ -159,9 +160,9 @@ struct ArdourTests {
     try await Task.sleep(for: .seconds(1))
   }
 
-  /// The distance in beats between Ardour's bars and the session's. Ardour's bars count from frame 0, and are
-  /// heard when JACK shows the frame. It is the median of several looks, since the test may be interrupted
-  /// between reading the frame and its time.
+  /// The distance in beats between Ardour's bars and the session's bars. Ardour counts its bars from frame 0,
+  /// and a bar sounds when JACK shows its frame. The result is the median of nine readings, because the test
+  /// may be interrupted between reading the frame and its time.
   private func barDistance(_ transport: LabPeer, _ tablet: LabPeer, framesPerBeat: Double) async throws
     -> Double
   {
@@ -187,8 +188,8 @@ struct ArdourTests {
     let tablet = try await tablet(stage)
     let ears = try await Ears("ardour:Click/audio_out 1", in: stage)
     try await tablet.wait("peers", "2")
-    // Lost cycles move Ardour. While the session has other peers, the session does not follow
-    // Ardour's move.
+    // A lost cycle moves Ardour's beat. While the session has other peers, the session's beat does not follow
+    // such a move.
     let (clicks, bars) = try await Interop.undisturbed(in: stage) {
       try await Player.ardour.press(.play, tablet, in: stage)
       try await tablet.wait("playing", "true", seconds: 30)
@@ -204,7 +205,7 @@ struct ArdourTests {
     #expect(abs(clicks.lateness) < 3, "\(clicks.map(\.late))")
     #expect(abs(bars) < 0.05)
     print("Ardour leading: its click \(clicks.lateness) ms after the beat, median of \(clicks.count)")
-    // A tablet can make Ardour roll, too.
+    // A start from another Link peer, such as a tablet, makes Ardour roll, too.
     try await tablet.ask("play")
     #expect(try await ears.listen(for: .seconds(2), fromTheFirstWithin: 30).count >= 3)
     #expect(await session.end() == 0)

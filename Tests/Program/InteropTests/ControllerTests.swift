@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// The messages at an address, from the controller's text "TIME ARGUMENT...; ...".
+  /// The messages at an address, parsed from the controller's text "TIME ARGUMENT...; ...".
   private func told(_ fields: LabPeer.Fields, _ path: String) -> [[Double]] {
     guard case .text(let text)? = fields[path] else { return [] }
     return text.split(separator: ";").map { line in
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test
-  func `beat messages are exact to 2 ms, the exact group to 1 ms`()
+  func `OSC's beat messages are right to 2 ms, its timeline messages to 1 ms`()
     async throws
   {
     let scene = try await Scene()
@@ -43,7 +43,7 @@ import Testing
     let ears = try await Ears("tactus:click_1", in: scene.stage)
     try await scene.controller.ask("subscribe beat exact")
     let waits = try #require(ProcessorWaits(of: scene.program.identifier, thread: "osc"))
-    // Whether a beat message can be judged. It can't if the thread that sent it had to wait for a
+    // Whether a beat message can be judged: not if the thread that sent the message had to wait for a
     // processor.
     func isOnTime(_ beat: [Double]) -> Bool {
       waits.waited(from: beat[0] - 20_000, to: beat[0]).map { $0 < 300 } ?? false
@@ -78,7 +78,7 @@ import Testing
 
   @Test func `a controller's command is heard from the next cycle on`() async throws {
     let scene = try await Scene()
-    // At this tempo there is a clock every 2.5 ms: two in a cycle.
+    // At 999 BPM a MIDI clock message comes every 2.5 ms, so each cycle of 5.3 ms has two.
     for order in ["tempo f 999", "clock/when s always", "clock i 0"] {
       try await scene.controller.ask("say \(order)")
     }
@@ -86,8 +86,7 @@ import Testing
     let latency = try await scene.transport.ask("status")["latency"]?.number ?? .nan
     let apart = 48_000 * 60 / 999 / 24.0
     let waits = try #require(ProcessorWaits(of: scene.program.identifier, thread: "osc"))
-    // Whether a command can be judged. It can't if the thread that reads it had to wait for a
-    // processor.
+    // Whether a command can be judged: not if the thread that reads the command had to wait for a processor.
     func isReadAtOnce(_ order: [Double]) -> Bool {
       waits.waited(from: order[0] - 1000, to: order[0] + 5000).map { $0 < 300 } ?? false
     }
@@ -97,7 +96,8 @@ import Testing
       let sent = told(try await scene.controller.answer(to: "toggle", within: .seconds(20)), "sent")
       var delays: [Double] = []
       for (order, next) in zip(sent, sent.dropFirst()) where order[1] == 1 && isReadAtOnce(order) {
-        // Find the first clock at the new offset, and its number after the cycle boundary.
+        // Find the first clock message at the new offset, and count which message after the cycle boundary it
+        // is.
         guard
           let first = clocks.first(where: {
             $0.isSure && $0.heard - latency > order[0] && $0.heard - latency < next[0]
@@ -112,7 +112,8 @@ import Testing
       delays.count > 15 || clocks < 1000
     }
     #expect(delays.count > 15, "of \(clocks) clocks")
-    // Microseconds are rounded, so a clock at the boundary itself may seem to come before it.
+    // Microseconds are rounded, so a clock message exactly at the boundary may seem to come before the
+    // boundary.
     #expect(Interop.median(delays) < 1, "\(delays)")
     print("heard \(Interop.median(delays)) ms after the cycle boundary, median of \(delays.count)")
     await scene.end()

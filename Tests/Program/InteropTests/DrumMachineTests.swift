@@ -29,8 +29,8 @@ import Testing
       latency = try await (transport.ask("status")["latency"]?.number ?? .nan) / 1000
     }
 
-    /// Waits until the clock leads, whatever its tempo is. Later the peers show the tempo at which the
-    /// session settles.
+    /// Waits until tactus reports that the MIDI clock leads, at whatever tempo. The tests later read the
+    /// tempo at which the session settles from its peers.
     func awaitLead() async throws {
       try await program.awaitLine(beginning: "MIDI clock leads: ")
     }
@@ -78,8 +78,9 @@ import Testing
     await scene.end()
   }
 
-  /// Waits until the session's tempo comes close to this one. Corrections of the phase change the tempo, too;
-  /// if the machine starves the drummer, there is always one.
+  /// Waits until the session's tempo is within 0.26 % of `tempo`. It need not be equal, because each
+  /// correction of the phase also changes the tempo a little, and on a busy machine one correction follows
+  /// another.
   private func approach(_ tempo: Double, _ peer: LabPeer) async throws {
     var seen = 0.0
     for _ in 0..<150 {
@@ -91,8 +92,8 @@ import Testing
   }
 
   /// The events that can be judged, from 8 s to 15 s after a Start. nil: there are too few events, or the
-  /// drummer (a JACK client) did not get enough processor time. In that case there are clocks that the
-  /// drummer never played.
+  /// drummer (a JACK client) did not get enough processor time. In the second case, there are clock messages
+  /// that the drummer never played.
   private func played(_ drums: LabPeer, _ ears: Ears, _ tempo: Double, _ jitter: Int) async throws
     -> [Ears.Event]?
   {
@@ -133,7 +134,7 @@ import Testing
     notJudged("the peace after a drum machine's change of tempo: the drummer was interrupted too often")
   }
 
-  /// The first word of each of the surface's messages at that address in the last second.
+  /// The first word of each OSC message that tactus sent at that address in the last second.
   private func told(_ path: String, to watcher: LabPeer) async throws -> [String] {
     guard case .text(let lines)? = try await watcher.ask("told 1", within: .seconds(20))[path] else {
       return []
@@ -143,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `the session goes on while the clock stops, which leads again later`() async throws {
+  @Test func `the session goes on when a MIDI clock stops; the clock can lead again`() async throws {
     let scene = try await Scene()
     let watcher = try LabPeer(.controller, in: scene.stage)
     try await watcher.ask("subscribe state")
@@ -166,7 +167,7 @@ import Testing
     await scene.end()
   }
 
-  @Test func `the machine's Start rolls the transport at its next beat`() async throws {
+  @Test func `a drum machine's Start rolls the transport at the machine's next beat`() async throws {
     let scene = try await Scene()
     try await scene.awaitLead()
     var waits: [Double] = [], places: [Double] = []
@@ -176,7 +177,7 @@ import Testing
       try await scene.transport.wait("playing", "true")
       waits.append(try await scene.drums.status().beat)
       try await Task.sleep(for: .milliseconds(600))
-      // At the same time, read the drum machine's own beat and the place that the transport shows.
+      // Read the transport's position and the drum machine's own beat at nearly the same time.
       let shown = try await scene.transport.status()
       let beats = try await scene.drums.status().beat
       places.append(beats - shown.beat)

@@ -28,9 +28,9 @@ final class Ears {
 
   private let process: ChildProcess
 
-  /// Waits until the ports exist: programs with windows start slowly on a busy machine. Then waits until
-  /// the session of these programs is certainly older than the listener's own session. `offsets`: the
-  /// offset of each port, in milliseconds.
+  /// Waits until the ports exist: programs with windows start slowly on a busy machine. Then waits until the
+  /// session of these programs is certainly older than the session that the listener founds when it starts:
+  /// of two sessions, the older one wins. `offsets`: the offset of each port, in milliseconds.
   convenience init(_ ports: String..., in stage: LabStage, on host: Int = 1) async throws {
     try await self.init(ports, offsets: [], in: stage, on: host)
   }
@@ -79,7 +79,7 @@ final class Ears {
     return try await report()
   }
 
-  /// The events since the section began.
+  /// The events since the last `section now` command.
   func report() async throws -> [Event] {
     process.send("report")
     var events: [Event] = []
@@ -110,7 +110,7 @@ final class Ears {
   }
 
   /// Listens until it has heard `count` intervals that can be judged. If the machine keeps losing cycles, the
-  /// test ends as not judged. If there are too few events at all, returns these.
+  /// test ends as not judged. If there are too few events at all, returns the few.
   func listen(forIntervals count: Int, within seconds: Double = 60) async throws -> [Event] {
     let deadline = ContinuousClock.now + .seconds(seconds)
     process.send("section now")
@@ -138,9 +138,9 @@ extension [Ears.Event] {
   /// The median lateness of the events that can be judged, in milliseconds.
   var lateness: Double { Interop.median(filter(\.isSure).map(\.late)) }
 
-  /// Milliseconds between successive events, counted in frames, with 48 frames to a millisecond. While JACK
-  /// searches for its clock on a busy machine, its times are exact only to 1/2000. A program that counts
-  /// cycles is late by the cycles that were lost in between.
+  /// Milliseconds between successive events, counted in frames, with 48 frames to a millisecond. Frames are
+  /// counted because JACK's times are off by up to 1/2000 while its clock settles on a busy machine.
+  /// Intervals with a lost cycle are left out, because a program that counts cycles is late after it.
   var intervals: [Double] {
     zip(self, dropFirst()).filter { $0.isSure && $1.isSure && $1.unbrokenFrom <= $0.frame }
       .map { ($1.frame - $0.frame) / 48 }
@@ -150,11 +150,12 @@ extension [Ears.Event] {
 }
 
 extension [Ears.Event] {
-  /// How much later clicks are heard than the transport's place at that time, in milliseconds. `step`: the
-  /// distance of the clicks in the song. The transport must roll, and must not be moved meanwhile.
+  /// How much later the clicks are heard than the transport's position says, in milliseconds. `step`: the
+  /// distance of the clicks in the song, in milliseconds. The transport must roll, and must not be moved
+  /// meanwhile.
   func behind(_ transport: LabPeer, clickingEach step: Double) async throws -> [Double] {
-    // The song's position at a time of Link's clock. It is the median of several looks, because the test may
-    // be interrupted during one.
+    // The song's position at time 0 of Link's clock. It is the median of five readings, because the test may
+    // be interrupted during a reading.
     var origins: [Double] = []
     for _ in 1...5 {
       let shown = try await transport.ask("status")

@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Attackers on the wire between two rooms that do not have the key: one records, another one sends.
+/// Attackers without the key on the wire between two rooms: one records datagrams, another sends them.
 @Suite struct FarEnemyTests {
   /// Records the datagrams between two addresses (`tools/lib/workshop/listening/secrecy.py`).
   private func tap(_ far: FarStage, on host: Int, _ words: String...) throws -> ChildProcess {
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test
-  func `a recording of the wire between rooms cannot be read`()
+  func `recorded datagrams between two rooms contain nothing readable`()
     async throws
   {
     let far = try await FarStage(hosts: 2)
@@ -35,7 +35,8 @@ import Testing
     print("on the far wire: \(heard); on the room's own: \(control)")
     #expect(heard["datagrams", default: 0] > 1000)
     #expect(heard["readable"] == 0)
-    // By chance alone, the largest skew among some hundred byte positions is about 4.
+    // The skew says how uneven the byte values at one position are, in standard deviations. By chance alone,
+    // the largest among some hundred positions is about 4.
     #expect(heard["skew", default: 1e9] < 8)
     #expect(control["datagrams", default: 0] > 10 && control["readable"] == control["datagrams"])
   }
@@ -67,7 +68,7 @@ import Testing
     let spent = (after.processor - before.processor) / (after.time - before.time)
     print("far enemy: \(told); \(spent) of a core, \((after.memory - before.memory) / 1024) KiB more")
     #expect(told["sent", default: 0] > 15_000 && told["recorded", default: 0] > 100)
-    // The program may never have got a recorded handshake. Then it answers that handshake once when it is
+    // tactus may have missed a handshake that was recorded. It answers such a handshake once when it is
     // replayed.
     #expect(try #require(told["answered"]) <= #require(told["lost"]))
     #expect(away.isEmpty, "\(away)")

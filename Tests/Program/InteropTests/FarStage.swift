@@ -83,7 +83,7 @@ final class FarStage {
     for (_, other) in peers { try await other.wait("tempo", "\(tempo)", seconds: 20) }
   }
 
-  /// The distance of the two rooms' beats in milliseconds, as the median of nine looks.
+  /// The distance of the two rooms' beats in milliseconds, as the median of nine readings.
   func distance(_ here: Int, _ there: Int) async throws -> Double {
     guard let one = peers[here], let other = peers[there] else { return .nan }
     var all: [Double] = []
@@ -95,7 +95,8 @@ final class FarStage {
   /// address, and forgets a translation after five seconds of silence.
   func hide(_ host: Int, behind router: Int) async throws {
     for each in [host, router] { try await run(on: router, Lab.tool, "plug", "\(each)", "wire1") }
-    // The lab has one wire for all machines: a machine with two plugs must not answer ARP at the wrong one.
+    // The lab has one wire for all machines. So a machine with two network interfaces must answer ARP only at
+    // the interface that has the address.
     try await run(on: router, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.arp_ignore=1")
     try await run(
       on: router, "nft",

@@ -42,8 +42,8 @@ import Testing
       }
     }
 
-    /// Counts the datagrams between the two rooms for some seconds, and those of them that can be read.
-    /// Prints "COUNT READABLE".
+    /// A process that counts the datagrams between the two rooms for some seconds, and those among them that
+    /// contain Link's protocol name in plain text. It prints both counts.
     func listen(for seconds: Int) throws -> ChildProcess {
       let program = """
         import socket, time
@@ -61,7 +61,7 @@ import Testing
       return try ChildProcess(stage.command(on: 3, ["python3", "-c", program]))
     }
 
-    /// The distance of the rooms' beats in milliseconds, as the median of nine looks.
+    /// The distance of the rooms' beats in milliseconds, as the median of nine readings.
     func distance() async throws -> Double {
       var all: [Double] = []
       for _ in 0..<9 {

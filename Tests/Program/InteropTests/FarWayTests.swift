@@ -29,11 +29,11 @@ import Testing
     try await far.wait(1) { $0.contains("10.77.0.22:") && $0.contains("(±") }
     try await far.agree(on: 143, from: 1)
     try await far.agree(on: 88, from: 3)
-    // The next answer has the address under which the other room sees the caller.
+    // The next answer tells the caller its new address, as the other room sees it.
     try await far.wait(3, path: "far/seen") { $0.contains("10.77.0.22:") }
   }
 
-  @Test func `the address of either room may change`() async throws {
+  @Test func `two rooms stay joined when the address of one of them changes`() async throws {
     let far = try await FarStage(hosts: 2)
     try await far.open(1, "--link-accept")
     try await far.open(2, "--link-to=10.77.0.1")
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: ["10.77.0.1", "10.77.0.101", "fd77::1", "fd77::101"])
-  func `a machine with two addresses answers from the one that was called`(
+  func `a machine with two addresses answers from the address that was called`(
     address: String
   ) async throws {
     let far = try await FarStage(hosts: 2)
@@ -71,7 +71,7 @@ import Testing
     try await far.agree(on: 97, from: 2)
   }
 
-  @Test func `three rooms around one share tempo, beat and start, also after a cut`()
+  @Test func `three rooms that call a fourth form one session, also after a cut`()
     async throws
   {
     let far = try await FarStage(hosts: 4)
@@ -95,7 +95,7 @@ import Testing
     #expect(abs(try await far.distance(2, 3)) < 5)
   }
 
-  @Test func `in a VPN rooms join without a key, but not with a room that has one`() async throws {
+  @Test func `in a VPN, rooms without a key join each other, but no room with a key`() async throws {
     let far = try await FarStage(hosts: 3)
     try await far.open(1, "--link-accept=10.77.0.1", key: nil)
     try await far.open(2, "--link-to=10.77.0.1", key: nil)

@@ -39,8 +39,8 @@ import Testing
         try await ears.listen(forIntervals: 10)
       }
       #expect(abs(clicks.interval - 60_000 / tempo) < 1, "\(clicks.interval)")
-      // klick rounds to JACK's ticks and does not know the latency of its own port. The bars that we show
-      // contain the latency of our port.
+      // klick rounds to JACK's ticks and does not know the latency of its own port. The bars that tactus
+      // shows in JACK are corrected by the latency of its own port.
       #expect(abs(clicks.lateness) < 3, "\(clicks.map(\.late))")
       print("klick at \(tempo) BPM: \(clicks.lateness) ms after the beat, median of \(clicks.count)")
     }

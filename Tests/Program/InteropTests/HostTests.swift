@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The program between a session and JACK's transport: changes in the one must not disturb the other.
+/// The program between a session and JACK's transport: changes on one side must not disturb the other side.
 @Suite struct HostTests {
   private func tactus(_ options: String..., on stage: LabStage) async throws -> ChildProcess {
     let program = try ChildProcess(
@@ -42,7 +42,7 @@ import Testing
     #expect(end == start && start != nil, "\(String(describing: start)) \(String(describing: end))")
     try await transport.ask("locate 96000")
     try await Task.sleep(for: .milliseconds(200))
-    // Check that the counter works.
+    // Check that the counter of relocations works: this locate must raise it.
     #expect(try await transport.ask("status")["relocations"]?.number ?? 0 > end ?? 0)
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
@@ -70,8 +70,8 @@ import Testing
     try await linkhut.wait("tempo", "91", seconds: 20)
     var distances: [Double] = []
     let (stills, before, after) = try await Interop.undisturbed(in: stage) {
-      // The tempo has settled when it has not changed for three seconds: correcting the effect of one stall
-      // of the server takes one second, and there may be three stalls.
+      // The tempo has settled when it has not changed for three seconds: tactus takes one second to correct
+      // the effect of one stall of the server, and there may be three stalls in a row.
       var (before, stills) = (try await they.status().tempo, 0)
       for _ in 0..<150 where stills < 30 {
         try await Task.sleep(for: .milliseconds(100))
@@ -88,8 +88,8 @@ import Testing
       }
       return (stills, before, try await they.status().tempo)
     }
-    // The wake-up that marks the cycle can only be late, and a tick is rounded down. Both together make 0.3
-    // ms.
+    // Two errors make the master's beat seem late by about 0.3 ms in all: JACK's wake-up for a cycle can only
+    // be late, and a tick is rounded down.
     #expect(abs(distances.sorted()[distances.count / 4]) < 1, "\(distances) ms")
     // tactus proposes no tempo that the session has already.
     #expect(stills == 30 && before == after && abs(before - 91) < 0.1)
@@ -97,7 +97,7 @@ import Testing
     #expect(await program.status() == 0)
   }
 
-  @Test func `a peer's start a moment before the bar is on that bar`() async throws {
+  @Test func `a peer's start pressed 60 ms before a bar line begins on that bar line`() async throws {
     let stage = try await LabStage()
     let they = try LabPeer(.reference, in: stage)
     let transport = try LabPeer(.jack, in: stage)

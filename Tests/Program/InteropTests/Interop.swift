@@ -10,7 +10,7 @@ enum Interop {
   /// The program `link-peer`, which has our Link library instead of the reference library.
   static let ours = LabPeer.Kind.program([Lab.products + "/link-peer"])
 
-  /// The distance of two phases in beats, by the shorter of the two ways around the quantum.
+  /// The distance of two phases in beats, by the shorter way around the quantum.
   static func distance(_ a: Double, _ b: Double, quantum: Double = 4) -> Double {
     let difference = (a - b).truncatingRemainder(dividingBy: quantum)
     let positive = difference < 0 ? difference + quantum : difference
@@ -36,8 +36,8 @@ enum Interop {
     return lost
   }
 
-  /// Repeats an observation of a start until JACK has lost no cycle during it, nor for `calm` before it. A
-  /// program that counts frames is late by lost cycles, and JACK's clock is off for a while. `isJudged` may
+  /// Repeats an observation until JACK has lost no cycle during it, nor for the time `calm` before it. After
+  /// a lost cycle, a program that counts frames is late, and JACK's clock is off for a while. `isJudged` may
   /// ask for more repetitions. On a machine that always loses cycles, the test ends as not judged.
   static func undisturbed<Seen>(
     in stage: LabStage, on hosts: ClosedRange<Int> = 1...1, calm: Duration = .seconds(2),
@@ -56,9 +56,9 @@ enum Interop {
 }
 
 extension LabPeer {
-  /// The distance in beats of this peer from another one at one time. LinkHut cannot be asked for a given
-  /// time. So its display is compared with the other peer's beat when the display is read; the display shows,
-  /// in hundredths, what was true up to 20 ms before.
+  /// The distance in beats of this peer from another one at the same moment. LinkHut can't be asked for its
+  /// beat at a given time, so its display is compared with the other peer's beat at the time of reading. The
+  /// display has hundredths of a beat, and is up to 20 ms old.
   func phaseDistance(to other: LabPeer) async throws -> Double {
     if case .linkhut = kind {
       let shown = try await PeerStatus(ask("beat"))

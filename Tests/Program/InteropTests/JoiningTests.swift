@@ -47,8 +47,8 @@ import Testing
     #expect(abs(Interop.median(distances)) < newer.tolerance(with: older, tempo: 117), "\(distances)")
   }
 
-  /// This peer's beat at the clock's zero, as the median of five looks: on a busy machine LinkHut may show an
-  /// old value.
+  /// This peer's beat at the clock's zero, as the median of five readings, because on a busy machine LinkHut
+  /// may show an old value.
   private func origin(of peer: LabPeer, tempo: Double) async throws -> Double {
     var origins: [Double] = []
     for _ in 0..<5 {
@@ -58,7 +58,7 @@ import Testing
     return Interop.median(origins)
   }
 
-  @Test func `alone, switching on and off changes neither tempo nor beat`() async throws {
+  @Test func `switching Link on and off without peers keeps tempo and beat`() async throws {
     let stage = try await LabStage("--no-server")
     let peer = try LabPeer(Interop.ours, in: stage)
     try await peer.ask("tempo 97.5")
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: [LabPeer.Kind.reference, .linkhut])
-  func `leaving is noticed at once and keeps the tempo, until a return`(
+  func `a peer's leaving is noticed at once, and the peer keeps the tempo`(
     other: LabPeer.Kind
   ) async throws {
     let stage = try await LabStage()

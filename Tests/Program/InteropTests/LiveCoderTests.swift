@@ -26,7 +26,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
       try await tablet.found()
       try await tablet.ask("sync on")
       try await tablet.wait("peers", "1")
-      // Each of the two programs had its own session, and either may have won, so set the tempo.
+      // Each of the two programs had its own session with its own tempo, and any of the two tempos may have
+      // won, so set the tempo.
       try await tablet.ask("tempo 133")
       try await transport.wait("tempo", "133")
     }
@@ -65,8 +66,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await coder.wait("playing", "true")
     try await coder.ask("stop")
     try await scene.transport.wait("playing", "false")
-    // aalink shows only its present beat. The test reads the beat first and then the clock. A busy
-    // machine delays the second reading, so the smallest difference of several counts.
+    // aalink shows only its present beat. The test reads the beat first and then the clock. A busy machine
+    // delays the second reading, so only the smallest difference of several tries counts.
     var best = Double.infinity
     for _ in 0..<20 {
       let shown = try await coder.ask("status")
@@ -136,8 +137,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await pd.awaitLine(beginning: "playing: 1")
     try await pd.awaitLine(beginning: "playing: 0")
     let ears = try await Ears("pd:output_1", in: stage)
-    // Pd does not tell a patch its output latency, and Pd's help says to set the offset by ear. The latency
-    // is not settled at first: once it changed from 29 ms to 36 and stayed there.
+    // Pd does not tell a patch its output latency, and Pd's help says to set the offset by ear. At first the
+    // latency may still change: once it went from 29 ms to 36 ms and stayed there.
     var clicks = try await ears.listen(forIntervals: 6)
     let byItself = clicks.lateness
     #expect((0..<60).contains(byItself), "\(clicks.map(\.late))")

@@ -8,7 +8,7 @@ private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
 /// SooperLooper, whose loops begin and end on the bars of JACK's transport.
 @Suite struct LooperTests {
   @Test(.enabled(if: hasLooper, "needs sooperlooper, which tools/lab prepare installs"))
-  func `loopers: SooperLooper's loops are whole bars and play on the beat`() async throws {
+  func `session loopers: SooperLooper's loops are whole bars, on the beat`() async throws {
     let stage = try await LabStage()
     let session = try await StartedSession("loopers", in: stage)
     let tablet = try LabPeer(.reference, in: stage)
@@ -24,7 +24,8 @@ private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
       let cables = try await stage.cables(of: "sooperlooper:" + port) { !$0.isEmpty }
       #expect(cables == ["system:" + other])
     }
-    // Don't use 120 BPM: there each bar line falls between two periods, and the loop may begin in either.
+    // Don't use 120 BPM: there each bar line falls on the border of two periods, and the loop may begin in
+    // either period.
     for tempo in [121.0, 97, 151] {
       try await tablet.ask("tempo \(tempo)")
       try await looper.wait("tempo", "\(tempo)")

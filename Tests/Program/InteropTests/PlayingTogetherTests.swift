@@ -41,8 +41,9 @@ import Testing
     }
   }
 
-  /// The song line is an entry of our own, which the other implementations must skip.
-  @Test func `a song line changes nothing for LinkHut and the reference`() async throws {
+  /// The song line (a beat of the session, and the beat of the song there) is an entry that only tactus adds
+  /// to Link's datagrams. Other implementations of Link must skip it.
+  @Test func `LinkHut and the reference library ignore tactus's entry "song line"`() async throws {
     let stage = try await LabStage()
     let ours = try (0..<2).map { _ in try LabPeer(Interop.ours, in: stage) }
     let everyone = ours + (try [.linkhut, .reference].map { try LabPeer($0, in: stage) })
@@ -88,7 +89,7 @@ import Testing
     #expect(try await they[0].status().isPlaying)
   }
 
-  @Test func `tempos at the limits and with fractions arrive as they were set`() async throws {
+  @Test func `tempos of 20, 133.7 and 999 BPM arrive at a peer as they were set`() async throws {
     let stage = try await LabStage("--no-server")
     let we = try LabPeer(Interop.ours, in: stage)
     let they = try LabPeer(.reference, in: stage)

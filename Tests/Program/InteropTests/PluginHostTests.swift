@@ -19,8 +19,9 @@ private let hasSequencer =
     try await tablet.ask("enable on")
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "1")
-    // The sequencer has eight steps of a quarter each, with two notes in turn: successive steps with the same
-    // note would merge into a long one. The sequencer's own tempo must not be heard.
+    // The sequencer has eight steps of a quarter each, which alternate between two notes, because successive
+    // steps with the same note would merge into a long note. The sequencer must play at JACK's tempo, not at
+    // its own.
     let steps = (1...8).flatMap { ["-c", "grid_\($0)_\(1 + $0 % 2)=100"] }
     let jalv = try ChildProcess(
       stage.command(

@@ -79,7 +79,7 @@ import Testing
     #expect(abs(try await they.status().tempo - 111) < 0.001)
   }
 
-  @Test func `a crash leaves the session and the server alone`()
+  @Test func `a crash of tactus disturbs neither the session nor the JACK server`()
     async throws
   {
     let stage = try await LabStage()
@@ -91,7 +91,7 @@ import Testing
     program.signal(SIGKILL)
     #expect(await program.status() == 128 + SIGKILL)
     try await they.wait("peers", "0")
-    // The peer, which is alone now, counts as a new session.
+    // The remaining peer keeps its session alone. Wait until that session is certainly the older one.
     try await Task.sleep(for: LabPeer.ageThatCounts)
     let again = try await tactus("--tempo=150", on: stage)
     try await they.wait("peers", "1")

@@ -39,8 +39,8 @@ import Testing
       print(
         "Qtractor, start \(start): clicks \(clicks.lateness) ms after the beat, median of \(clicks.count)")
       #expect(abs(clicks.interval - 500) < 0.5, "\(clicks.interval)")
-      // Qtractor plays as soon as JACK shows "starting", so it is late by the time that the control thread
-      // needs for the start. On a busy machine that was up to two periods.
+      // Qtractor plays as soon as JACK shows "starting", so it is late by the time that tactus's control
+      // thread needs for the start: on a busy machine up to two periods.
       #expect(abs(clicks.lateness) < 25, "\(clicks.map(\.late))")
       lateness.append(clicks.lateness)
     }

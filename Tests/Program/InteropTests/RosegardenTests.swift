@@ -10,7 +10,7 @@ private let hasRosegarden = access("/usr/bin/rosegarden", X_OK) == 0
 struct RosegardenTests {
   private static let home = "/dev/shm/.lab/home-rosegarden"
 
-  /// Makes a sound file of a minute of these clicks, with 16 bits and one channel.
+  /// Makes a sound file of one minute with a click every half second, with 16 bits and one channel.
   private static func sound(in folder: ScratchFolder) throws -> String {
     func words(_ values: UInt32...) -> [UInt8] {
       values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } as [UInt8] }
@@ -78,7 +78,7 @@ struct RosegardenTests {
     try await tablet.ask("enable on")
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "2")
-    // Start at the song's beginning, and in the middle of a beat.
+    // Start once at the song's beginning, and once in the middle of a beat.
     for frame in [0, 484_800] {
       // Rosegarden's mixer is a thread of its own. On a busy machine this thread misses periods that
       // JACK did not lose, and from then on it is late by these periods. So the best of three starts

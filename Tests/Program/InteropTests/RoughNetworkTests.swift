@@ -89,7 +89,7 @@ import Testing
     #expect(abs(try await they.phaseDistance(to: we)) < 0.02)
   }
 
-  @Test func `an address may appear and disappear while tactus runs`() async throws {
+  @Test func `Link finds its peers when the machine's network address changes`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let we = try LabPeer(Interop.ours, in: stage, on: 1)
     let they = try LabPeer(.reference, in: stage, on: 2)

@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The folders of `sessions/` that have no DAW. The others are tested in the suites of their DAWs.
+/// The folders of `sessions/` that have no DAW. The suite of each DAW tests the folder of that DAW.
 @Suite struct SessionFolderTests {
   private static let folders = [
     "ardour-follower", "ardour-leader", "beside-live", "hardware-only", "hydrogen", "light-and-video",
@@ -14,7 +14,7 @@ import Testing
     try await ChildProcess.run([Lab.products + "/tactus"] + words)
   }
 
-  @Test func `the list has every session, and a typo gets the nearest name`()
+  @Test func `tactus session list has every session; a typo gets the nearest name`()
     async throws
   {
     let list = try await tactus("session", "list")
@@ -47,7 +47,7 @@ import Testing
     #expect(checked.status == 69)
   }
 
-  @Test func `a session without a JACK server reports that and starts nothing`() async throws {
+  @Test func `without a JACK server, a session reports that and starts no program`() async throws {
     let stage = try await LabStage("--no-server")
     let done = try await stage.run(
       "env", "HOME=/dev/shm/.lab/nobody", Lab.products + "/tactus", "session", "start", "hydrogen"
@@ -116,8 +116,8 @@ import Testing
       began = try await ears.report()
     }
     #expect(!began.isEmpty)
-    // Eight quarter frames have one position. A quarter frame is f1 and a piece whose high nibble is its
-    // number.
+    // Eight MTC quarter frames together make one position. A quarter frame is the byte f1 and a data byte,
+    // whose high nibble is the number of the piece, 0 to 7.
     var parts: Set<Character> = []
     while parts.count < 8, let line = try await player.line(within: .seconds(20)) {
       let words = line.lowercased().split(separator: " ")
@@ -155,14 +155,14 @@ import Testing
     let there = try await PeerStatus(live.ask("beat \(before.time)"))
     await live.kill()
     try await session.awaitLine(with: "No Links")
-    // A peer that crashed does not come back at once. Meanwhile the remaining session has become the older
+    // A user needs some time to start Live again after a crash. By then, the remaining session is the older
     // one.
     try await Task.sleep(for: LabPeer.ageThatCounts)
     live = try LabPeer(.reference, in: stage)
     try await live.ask("enable on")
     try await live.wait("peers", "1")
     try await live.wait("tempo", "131")
-    // Since then, a whole number of beats of 60 / 131 s has passed.
+    // The beat went on at 131 BPM from the moment before the crash.
     let now = try await PeerStatus(live.ask("clock"))
     let here = try await PeerStatus(live.ask("beat \(now.time)"))
     let passed = Double(now.time - before.time) * 131 / 60e6
@@ -223,7 +223,7 @@ import Testing
     #expect(await right.end() == 0)
   }
 
-  @Test func `two rooms: one calls the other, and play on one starts both`()
+  @Test func `session two-rooms: one room calls the other, and play starts both`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2", "--wire", "delay=60ms")

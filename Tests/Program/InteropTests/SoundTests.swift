@@ -47,9 +47,9 @@ import Testing
     let received = try await ports(with: "Click_l", count: 1, on: stage)
     #expect(received.count == 1)
     let recorder = Lab.top + "/tools/lib/workshop/listening/apart.py"
-    // The receiver corrects the time that the sender's server has lost by 0.35 ms a second, from at most 2
-    // ms. A driver that wakes up late loses no cycle and is not counted, but JACK's clock jumps and returns.
-    // While the correction is under way the test listens again, three times at most.
+    // If the sender's JACK server loses time, the receiver corrects the error of at most 2 ms by 0.35 ms a
+    // second. JACK's clock also jumps, and returns, when the driver wakes up late; this loses no cycle, so it
+    // is not counted. While a correction is under way, the test listens again, at most three times.
     var restless = 0
     let apart = try await Interop.undisturbed(in: stage, on: 1...2, calm: .seconds(8)) {
       let heard = try await stage.run(
@@ -62,7 +62,7 @@ import Testing
       if most - least > 6 { restless += 1 }
       return most - least <= 6 || restless > 3
     }
-    // Both clicks lie on whole frames.
+    // The difference may be one frame, because each click lies on a whole frame.
     #expect(abs(apart["median"]?.number ?? .infinity) <= 1, "\(apart), \(restless) times on its way")
     for program in [there, here] {
       program.signal(SIGINT)

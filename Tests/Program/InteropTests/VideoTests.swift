@@ -54,7 +54,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     func place() async throws -> Double {
       (try await transport.ask("status")["frame"]?.number ?? .nan) / 1920
     }
-    /// How many frames of the film the picture is behind the transport, as the median of many looks.
+    /// How many frames of the film the picture is behind the transport, as the median of many readings.
     func behind() async throws -> Double {
       var found: [Double] = []
       for _ in 0..<25 {

@@ -15,7 +15,7 @@ import Testing
   private static let pictures = getenv("PAGE_PICTURES").map { String(cString: $0) }
 
   @Test(arguments: ["dark", "light"])
-  func `axe-core finds nothing in any view at any size`(scheme: String) async throws {
+  func `axe-core finds no fault in any view of the page at any size`(scheme: String) async throws {
     let visit = try await Visit(
       "--meter=7/8", "--click-pattern=X..x.X.", "--song=Opener = tempo 128",
       "--song=A rather long title of a slow one = tempo 72")
@@ -40,7 +40,8 @@ import Testing
     try await visit.end()
   }
 
-  /// Tests the parts that are visible only at times, on a phone, where users most likely see them.
+  /// Tests the parts that are visible only at times, such as messages. The screen has the size of a phone's,
+  /// because users most likely see them there.
   @Test(arguments: ["dark", "light"])
   func `axe-core accepts the temporary parts of the page`(scheme: String) async throws {
     let visit = try await Visit()
@@ -59,7 +60,7 @@ import Testing
     try await visit.until("!!document.querySelector('.toast')")
     try await look("refused")
     try await visit.arrive()
-    // A MIDI clock is to lead, but there is none.
+    // The user chooses a MIDI clock as the leader, but no MIDI clock is there.
     try await visit.send("lead", "midi")
     try await visit.until("!document.querySelector('#trouble').hidden")
     try await look("trouble")
@@ -101,8 +102,8 @@ import Testing
     try await visit.end()
   }
 
-  /// The least contrast of a beat's number with its background, over many frames. axe does not judge these
-  /// elements.
+  /// The least contrast of a beat's number with its background, over many frames. axe-core does not judge the
+  /// beats' numbers.
   private static let contrast = """
     new Promise((done) => { \
     const numbers = (colour) => colour.match(/[0-9.]+/g).map(Number).slice(0, 3); \
@@ -166,7 +167,7 @@ import Testing
     try await visit.until("document.querySelector('#toggle').dataset.song !== 'stopped'")
     try await visit.touch("press Space")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'stopped'")
-    // The tabs are one stop of the Tab key; the arrow keys move between them.
+    // The Tab key stops once for all tabs; the arrow keys move between the tabs.
     try await visit.ask("size 390 844")
     try await visit.ask("evaluate \"document.querySelector('#tab-play').focus(), 0\"")
     try await visit.ask("press ArrowRight")
@@ -178,7 +179,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `controls that a sleeve could touch are locked until a hold`() async throws {
+  @Test func `the page's lock keeps its controls from touches until the lock is held`() async throws {
     let visit = try await Visit()
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
@@ -187,7 +188,7 @@ import Testing
     _ = try? await visit.browser.ask("tap #tempo-up", within: .seconds(60))
     _ = try? await visit.browser.ask("tap #double", within: .seconds(60))
     try await visit.until("tempo", is: "120")
-    // A tap is not enough.
+    // A tap on the lock is not enough to unlock the page.
     try await visit.ask("tap #lock")
     try await visit.until("document.querySelector('#lock').getAttribute('aria-pressed') === 'true'")
     try await visit.ask("hold #lock 1")
@@ -197,7 +198,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `reduced motion is respected, and screen readers get the news`() async throws {
+  @Test func `the page respects reduced motion, and screen readers read its messages`() async throws {
     let visit = try await Visit()
     try await visit.ask("media prefers-reduced-motion reduce")
     try await visit.arrive()

@@ -59,13 +59,13 @@ import Testing
     seconds.map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }.joined(separator: ",")
   }
 
-  @Test func `the phone's click swings, and a new swing begins with a pair`() async throws {
+  @Test func `the phone's click swings; a new swing begins with a pair of notes`() async throws {
     let visit = try await Visit()
     try await visit.arrive()
     let quarters = [0, 0.3, 0.6, 0.8, 1, 1.3, 1.6, 1.8, 2, 2.375, 2.5, 2.875, 3]
     #expect(try await visit.evaluate(Self.heard("[4, 4]", quantum: 4)) == Self.words(quarters))
-    // A bar of seven eighths is no whole number of pairs of eighths, so these are straight. A click comes
-    // each 32nd.
+    // A bar of seven eighths is no whole number of pairs of eighths, so the eighths do not swing. While
+    // sixteenths swing, a click comes on each 32nd note.
     let straight = (0..<16).map { Double($0) / 8 }
     let sevens = straight + [2, 2.188, 2.375, 2.438, 2.5, 2.688, 2.875, 2.938, 3, 3.188]
     #expect(try await visit.evaluate(Self.heard("[7, 8]", quantum: 3.5)) == Self.words(sevens))
@@ -96,7 +96,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a paired browser can ask for an examination on the page`() async throws {
+  @Test func `a paired browser can start the doctor's examination on the page`() async throws {
     let visit = try await Visit()
     try await visit.arrive(unpaired: true)
     try await visit.show("link")
@@ -111,7 +111,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a refusal is shown once, and the control shows the true value`() async throws {
+  @Test func `the page shows a refusal once, and the control shows the true value`() async throws {
     let visit = try await Visit()
     try await visit.ask("size 1366 768")
     try await visit.arrive()

@@ -28,7 +28,7 @@ import Testing
     try await visit.until("Math.abs(session[0] - 133) < 0.001")
     _ = try await visit.evaluate("say('/tactus/tempo', 99)")
     try await visit.until("Math.abs(session[0] - 99) < 0.001")
-    // The clocks of page and peer are far apart, so compare their beats at the same time.
+    // The clocks of the page and the peer have different zeros, so compare their beats at the same moment.
     let timeline = try await visit.evaluate("session.join(' ')").split(separator: " ").compactMap {
       Double($0)
     }

@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Rows that come and go by name: the peers' channels, and the user's own outputs.
+/// Parts of the page that come and go by name: the peers' Link Audio channels, and the user's own outputs.
 @Suite struct NamedTests {
   @Test func `the page shows, receives, delays and leaves a peer's channel`() async throws {
     let visit = try await Visit("--link-audio", "--name", "here")
@@ -37,7 +37,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `leaving a channel of a wildcard leaves all, and the page says so`() async throws {
+  @Test func `the page's Leave button names the wildcard if one receives the channel`() async throws {
     let visit = try await Visit("--link-audio", "--name", "here", "--receive=*/*")
     let other = try ChildProcess(
       visit.stage.command([Visit.program, "--link-audio", "--name", "there", "--send=Drums", "--no-tui"]))
@@ -67,7 +67,7 @@ import Testing
     try await visit.touch("click \".new-output button\"")
     try await visit.until("document.querySelector('#toasts').textContent.includes('1 to 32 letters')")
     try await visit.ask("click \"#sound .outputs summary\"")
-    // An output that comes meanwhile does not close the settings of another one.
+    // A new output does not close the settings of another output that are open.
     try await visit.send("out/add", "late=clock")
     try await visit.until("\(told).includes('late')")
     try await visit.touch("click \"#sound [data-address='out/drums/play'] [role=switch]\"")
@@ -83,7 +83,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `Play shows the set list, and takes songs by touch`() async throws {
+  @Test func `the Play view shows the set list, and a touch chooses a song`() async throws {
     let hostile = "<b>Two</b>, 9 Nine"
     let songs = ["One", hostile, "Three"].map { "--song=\($0) = click/offset 0" }
     let visit = try await Visit(songs[0], songs[1], songs[2])
@@ -119,7 +119,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a machine without songs shows no set list on Play`() async throws {
+  @Test func `without songs, the Play view shows no set list`() async throws {
     let visit = try await Visit()
     try await visit.arrive()
     try await visit.until("tactus.state.values['set/titles/1']?.[0] === 0")

@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// A short set on a phone without Chromium.
+/// A short use of the page in browsers other than Chromium.
 @Suite(.serialized) struct OtherBrowsersTests {
   private static let browsers: [(name: String, kind: LabPeer.Kind)] = [
     ("Firefox", .firefox), ("WebKit", .webkit),
@@ -20,14 +20,14 @@ import Testing
     try await visit.touch("fill #tempo 97")
     try await visit.until("tempo", is: "97")
     #expect(try await visit.tells("tempo").contains("97"))
-    // A held button repeats by itself.
+    // A button that is held repeats its step by itself.
     try await visit.touch("hold #tempo-up 1")
     try await visit.until("tactus.state.values.tempo[0] >= 99")
     try await visit.touch("fill #tempo 240")
     try await visit.until("tempo", is: "240")
     try await visit.touch("click #toggle")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'", seconds: 60)
-    // The beat row, as it is drawn, goes through the bar.
+    // Check that the row of beats, as the browser draws it, goes through the bar.
     try await visit.ask(
       "evaluate \"window.seen = '', new MutationObserver(() => window.seen += document.querySelector('#beats').dataset.beat).observe(document.querySelector('#beats'), {attributes: true, attributeFilter: ['data-beat']}), 0\""
     )

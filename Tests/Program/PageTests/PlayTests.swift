@@ -3,7 +3,7 @@ import TactusTestSupport
 import Testing
 
 @Suite struct PlayTests {
-  @Test func `the tempo is typed, stepped, doubled, halved and bent`() async throws {
+  @Test func `the page can type, step, double, halve and bend the tempo`() async throws {
     let visit = try await Visit()
     let peer = try LabPeer(.reference, in: visit.stage)
     try await peer.ask("enable on")
@@ -17,7 +17,7 @@ import Testing
     try await visit.touch("click #tempo-down")
     try await visit.touch("click #tempo-down")
     try await peer.wait("tempo", "127.5")
-    // A held button repeats by itself.
+    // A button that is held repeats its step by itself.
     try await visit.touch("hold #tempo-up 1.5")
     try await visit.until("tactus.state.values.tempo[0] > 129")
     try await visit.touch("fill #tempo 64")
@@ -26,7 +26,7 @@ import Testing
     try await peer.wait("tempo", "128")
     try await visit.touch("click #half")
     try await peer.wait("tempo", "64")
-    // The tempo is bent while the button is held, then returns.
+    // The tempo changes while the bend button is held, and returns when it is released.
     for way in ["push", "pull"] {
       try await visit.ask(
         "evaluate \"globalThis.seen = new Set(), setInterval(() => seen.add(Math.sign(tactus.state.values.tempo[0] - 64)), 5), 0\""
@@ -35,8 +35,8 @@ import Testing
       try await peer.wait("tempo", "64")
       try await visit.until("seen.has(\(way == "push" ? 1 : -1))")
     }
-    // The user orders a tempo and bends before the page shows that tempo. The bend still returns to the
-    // ordered tempo.
+    // The user sets a tempo, and bends before the page shows the new tempo. After the bend, the tempo returns
+    // to the new tempo.
     try await visit.ask(
       "evaluate \"document.querySelector('#double').click(), document.querySelector('#push').dispatchEvent(new PointerEvent('pointerdown', {button: 0})), 0\""
     )
@@ -51,7 +51,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `the meter is stepped and chosen, and accents are marked`() async throws {
+  @Test func `the page can step and choose the meter, and marks its accents`() async throws {
     let visit = try await Visit("--click-pattern=X..x")
     try await visit.arrive()
     let accents = "[...document.querySelectorAll('#beats .accent')].map((beat) => beat.textContent).join()"
@@ -74,7 +74,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `Play never scrolls sideways on screens of 320 pixels and more`() async throws {
+  @Test func `the Play view never scrolls sideways on screens of 320 pixels or more`() async throws {
     let visit = try await Visit("--meter=7/8", "--tempo=130.25")
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
@@ -90,7 +90,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `an invalid tempo is refused visibly and the true one stays`() async throws {
+  @Test func `the page shows that it refuses a wrong tempo, and keeps the true one`() async throws {
     let visit = try await Visit()
     try await visit.arrive()
     for nonsense in ["5000", "0", "banana", "-1", "1e9"] {
@@ -125,7 +125,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a start waits for the bar visibly and stops again with LinkHut`() async throws {
+  @Test func `the page shows a start that waits for its bar, and LinkHut's stop`() async throws {
     let visit = try await Visit("--startstop")
     let linkhut = try LabPeer(.linkhut, in: visit.stage)
     for line in ["enable on", "sync on"] { try await linkhut.ask(line) }
@@ -135,11 +135,11 @@ import Testing
     try await visit.until("tempo", is: "60")
     try await visit.touch("choose #launch bar")
     try await visit.until("launch", is: "bar")
-    // Record the order in which the states come.
+    // Record the order in which the start button shows its states.
     try await visit.ask(
       "evaluate \"globalThis.songs = [], new MutationObserver(() => { const now = document.querySelector('#toggle').dataset.song; if ((songs.at(-1) ?? 'stopped') !== now) songs.push(now) }).observe(document.querySelector('#toggle'), {attributeFilter: ['data-song']}), 0\""
     )
-    // Press just after the beginning of a bar, so that the start has to wait.
+    // Press the start button just after the beginning of a bar, so that the start has to wait.
     try await visit.until("((tactus.beatAt(performance.now()) % 4) + 4) % 4 < 1")
     try await visit.touch("click #toggle")
     try await visit.until("songs.at(-1) === 'rolling'")
@@ -182,7 +182,8 @@ import Testing
       return abs(turn)
     }
     #expect(off.sorted()[off.count / 2] < 0.5, "\(beats)")
-    // The limit of half a beat holds on any machine: a wrong bar or another clock would be further off.
+    // Half a beat of tolerance is enough on any machine, and small enough to find a wrong bar or a wrong
+    // clock.
     let time = try await PeerStatus(peer.ask("clock")).time
     let seen = try await visit.ask("frames 0.2 tactus.beatAt(T)")
     let first =
@@ -192,7 +193,7 @@ import Testing
     #expect(abs(first[0] - Double(time)) < 30e6, "the page's clock is not ours")
     let phase = try await PeerStatus(peer.ask("beat \(Int64(first[0]))")).phase
     #expect(abs((first[1] - phase).remainder(dividingBy: 4)) < 0.5, "\(first), \(phase)")
-    // In a meter of seven eighths, a beat of the session has two notes.
+    // In a meter of seven eighths, a beat of the session (a quarter) has two notes.
     try await visit.send("meter", "7", "8")
     try await visit.until("quantum", is: "3.5")
     try await visit.until("document.querySelectorAll('#beats .beat').length === 7")
@@ -223,7 +224,7 @@ import Testing
       try await judged(
         "\(change) const heard = []; for (let from = 6.5; heard.length < 10; ) { const one = session.clickAt(from, 1); heard.push(one.beat, one.slot); "
           + "from = one.beat + one.spacing / 2; } return heard.join()") == "7,3,8,0,8.5,1,9,2,9.5,3")
-    // While stopped, the page shows the meter if it fits the grid.
+    // While stopped, the page shows the meter if the session's quantum is a whole number of bars.
     #expect(
       try await judged(
         "return [4, 3.5, 7, 2.25, 0].map((quantum) => { session.setTimeline([60, 0, 0, quantum]); const { count, perBeat } = session.barsAt(1); "

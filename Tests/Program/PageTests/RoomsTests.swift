@@ -3,10 +3,10 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Distant rooms on the page.
+/// The page's view of another room (a network joined over a distance).
 @Suite struct RoomsTests {
   @Test
-  func `another room is shown with its delay, and a finger moves its grid`() async throws {
+  func `the page shows another room with its delay, and can set the distance`() async throws {
     let folder = try ScratchFolder()
     let key = try folder.write("2345-6789-abcd-efgh-jkmn-pqrs\n".utf8, to: "key")
     chmod(key, 0o600)
@@ -24,7 +24,7 @@ import Testing
     try await visit.until("/10.77.0.2:[0-9]+ in 3[0-9.]+ ms \\\\(±1[0-9.]+ ms\\\\)/.test(\(row("far/str")))")
     try await visit.until("/3[0-9.]+ ms/.test(\(row("far/roundtrip")))")
     try await visit.until("/1[0-9.]+ ms/.test(\(row("far/bound")))")
-    // Over a distance the sound is late, but the beat is not.
+    // Another room's sound arrives late, but its beat is in time.
     try await visit.until(
       "\(row("far"))?.includes('Their beat is in time; their sound arrives later')")
     try await visit.touch("fill \"#link [data-address='link/distance'] input\" 1bar")

@@ -5,7 +5,7 @@ import Testing
 @Suite struct SettingsTests {
   @Test func `every row of the table has a labelled control on the page`() async throws {
     let visit = try await visit()
-    // Every writable row is on the page.
+    // Every row that a controller may write has a control on the page.
     let missing = try await visit.evaluate(
       "[...table].filter(([path, node]) => node.ACCESS & 2 && !document.querySelector('#all [data-address=' + CSS.escape(path) + ']')).map(([path]) => path).join()"
     )
@@ -30,7 +30,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `the search for late finds the click's offset first`() async throws {
+  @Test func `on the page, a search for the word late finds the click's offset first`() async throws {
     let visit = try await visit()
     let first =
       "[...document.querySelectorAll('#rows .row')].find((r) => r.checkVisibility()).dataset.address"
@@ -46,7 +46,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `sections that are off are one line with their switch`() async throws {
+  @Test func `a section of the page that is off is one line with its switch`() async throws {
     let visit = try await visit()
     func row(_ path: String) -> String {
       "document.querySelector('.list:not(#all) [data-address=\\\"\(path)\\\"]')"
@@ -73,12 +73,12 @@ import Testing
     try await visit.end()
   }
 
-  /// Rows that take the page or the session away from other browsers are tested last.
+  /// Rows that take the page or the session away from other browsers, so the test changes them last.
   private static let atTheEnd = [
     "record", "playing", "jack/rolling", "jack/timebase", "lead", "link", "web/open",
   ]
 
-  /// Changes a row's value at its control. The text is a script for the browser.
+  /// A script for the browser that changes a row's value at its control.
   private static let hand = """
     globalThis.hand = (path) => {
       const at = '#all [data-address="' + path + '"]', row = document.querySelector(at);
@@ -118,7 +118,7 @@ import Testing
     ).split(separator: ",").map(String.init)
   }
 
-  /// Carries out an order, and waits until the page shows the change.
+  /// Sends an order to the browser, and waits until the page shows the change.
   private func set(_ path: String, by order: String, on visit: Visit, until isSet: String? = nil) async throws
   {
     let value = "JSON.stringify(tactus.state.values['\(path)'] ?? null)"
@@ -173,7 +173,8 @@ import Testing
         try await set(
           owner, by: press, on: visit, until: "String(tactus.state.values['\(owner)'][0]) === '\(word)'")
       }
-      // Restore the value: a leader would set the tempo, and without Link there is no session.
+      // Restore the values that would disturb the next rows: a leader would set the tempo, and without Link
+      // there is no session.
       if owner == "lead" { try await visit.send("lead", "link") }
       if owner == "link" { try await visit.send("link", "1") }
     }
@@ -182,8 +183,8 @@ import Testing
 }
 
 extension Visit {
-  /// Tests the `home` button of a bend beside another peer. Without a peer, a bend would move the
-  /// session and not our outputs.
+  /// Tests the `home` button of a bend (a shift of our outputs against the session). Another peer must be
+  /// there: without one, a bend would move the session and not our outputs.
   fileprivate func comeHome(_ press: String) async throws {
     let peer = try LabPeer(.reference, in: stage)
     try await peer.ask("enable on")

@@ -24,7 +24,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `another tactus at the same address is named and must be confirmed`() async throws {
+  @Test func `the page names another tactus at its address and asks to confirm it`() async throws {
     let visit = try await Visit("--name=one", "--web=20890")
     try await visit.arrive()
     try await visit.touch("fill #tempo 97")
@@ -46,7 +46,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a tactus at a new address is found again by its code`() async throws {
+  @Test func `the page finds a tactus at a new address by the code of its QR code`() async throws {
     let visit = try await Visit("--web=20890")
     try await visit.arrive()
     let before = visit.address
@@ -58,7 +58,7 @@ import Testing
     try await visit.arrive()
     try await visit.touch("fill #tempo 141")
     try await visit.until("tempo", is: "141")
-    // The page's own address works, too, because the browser is paired with this machine's tactus.
+    // The address without the code works, too, because the browser is paired with this machine's tactus.
     try await visit.ask("open \(visit.address)")
     try await visit.until("document.body.dataset.paired === 'true'")
     try await visit.end()
@@ -66,7 +66,7 @@ import Testing
 
   @Test func `the page reloads for a new version, unless its click is on`() async throws {
     let visit = try await Visit()
-    // The server's answer is replaced by that of a newer version.
+    // Replace the server's answer by the answer of a newer version.
     let renewed =
       "globalThis.mark = 1, globalThis.theirs = fetch, globalThis.fetch = async (...words) => words[0] === '/session' ? new Response(JSON.stringify({...await (await theirs(...words)).json(), version: 'newer'})) : theirs(...words), 0"
     try await visit.arrive()
@@ -139,7 +139,7 @@ import Testing
     let visit = try await Visit()
     try await visit.ask("page 2")
     try await visit.arrive(unpaired: true)
-    // Fill all places for subscribers.
+    // Use all the places that tactus has for subscribers.
     try await visit.ask(
       "evaluate \"globalThis.told = 0, globalThis.crowd = Array.from({length: 15}, () => { const one = new WebSocket('ws://' + location.host + '/osc'); one.onopen = () => one.send(JSON.stringify(['/tactus/subscribe', 'state'])); one.onmessage = ({data}) => told += data.includes('/tactus/subscribed'); return one }), 0\""
     )

@@ -56,7 +56,7 @@ final class Visit {
     await tactus.status()
   }
 
-  /// Starts tactus again, perhaps with further options, which win over the first ones.
+  /// Starts tactus again, perhaps with further options, which override the options of the first start.
   func restart(_ others: String...) async throws {
     tactus = try await Self.start(options + others, in: stage)
     if !others.isEmpty { invitation = try await Self.invitation(in: stage) }
@@ -83,8 +83,8 @@ final class Visit {
     try await browser.ask(line, within: .seconds(90))
   }
 
-  /// Touches a control when the page shows that it is connected, and again if the page refused. A browser
-  /// that has to wait for a processor may believe that tactus is gone.
+  /// Touches a control when the page shows that it is connected, and repeats the touch if the page refused
+  /// it. A browser that has to wait for a processor may believe that tactus is gone.
   func touch(_ line: String) async throws {
     for _ in 1...10 {
       try await until("document.body.dataset.connection === 'live'", seconds: 60)

@@ -6,7 +6,8 @@ import Testing
 
 @testable import TactusApp
 
-/// A big set as in Ableton Live, with more channels than there are places, beside a second peer.
+/// A peer with a big set, as in Ableton Live, beside a second peer. Together they offer more Link Audio
+/// channels than tactus has places (pairs of JACK ports for a received channel).
 struct BigSetTests {
   private var places = ChannelPlaces()
   private var now = Micros.zero
@@ -47,7 +48,7 @@ struct BigSetTests {
 
   private var names: [String] { places.places.map(\.name) }
 
-  @Test mutating func `each peer's main channel gets a place, then its numbers in order`() {
+  @Test mutating func `a peer's channel Main gets ports first, then its channels by number`() {
     want("*/*")
     offer(Self.live + Self.abe)
     #expect(names.count == Self.limit && names.contains("Live/Main") && names.contains("Abe/Synth"))
@@ -55,14 +56,14 @@ struct BigSetTests {
     #expect(places.leftOut.count == 51 - Self.limit)
   }
 
-  @Test mutating func `a peer that joins later gets a place; channels without one are named`() {
+  @Test mutating func `a later peer's channel gets ports; channels without ports are reported`() {
     want("*/*")
     offer(Self.live)
     offer(Self.live + Self.abe)
     #expect(names.count == Self.limit && names.contains("Abe/Synth") && names.contains("Live/Main"))
     #expect(places.leftOut.count == 51 - Self.limit)
     #expect(Set(places.crowds.map(\.peer)) == ["Live", "Abe"] || places.crowds.map(\.peer) == ["Live"])
-    // All places are in use.
+    // All places now have a cable, so no channel loses its place.
     cables = Set(names)
     places.note(cabled: cables, sounding: [], at: now)
     let late = ChannelNames.Named(
@@ -72,7 +73,7 @@ struct BigSetTests {
     #expect(Set(names) == cables)
   }
 
-  @Test mutating func `a later peer's silent channels get their share of the places`() {
+  @Test mutating func `the silent channels of two peers share the received ports evenly`() {
     want("*/*")
     offer(Self.live)
     offer(Self.live + Self.abe)
@@ -91,7 +92,7 @@ struct BigSetTests {
     #expect(names == before)
   }
 
-  @Test mutating func `channels that sound get places of silent ones`() {
+  @Test mutating func `channels that sound get the ports of silent channels`() {
     want("*/*")
     offer(Self.live + Self.abe)
     let sounding = [36, 39, 44, 47].map { Self.live[$0] } + Self.abe
@@ -104,7 +105,7 @@ struct BigSetTests {
     #expect(places.places == before)
   }
 
-  @Test mutating func `a channel with a cable or a sound keeps its place`() {
+  @Test mutating func `a channel with a cable or a sound keeps its ports`() {
     want("*/*")
     offer(Self.live)
     let first = Set(names)
@@ -115,7 +116,7 @@ struct BigSetTests {
     #expect(Set(names) == first)
   }
 
-  @Test mutating func `a narrower pattern comes first`() {
+  @Test mutating func `channels that a narrower --receive pattern names get ports first`() {
     want("*/*", "Abe/*", "Live/48*")
     offer(Self.live)
     #expect(names.contains("Live/48-Audio") && names.contains("Live/Main"))
@@ -123,10 +124,10 @@ struct BigSetTests {
     #expect(names.contains("Abe/Synth") && names.contains("Abe/Voice") && names.count == Self.limit)
   }
 
-  @Test mutating func `a silent channel without a cable sleeps until it has sound or a cable`() {
+  @Test mutating func `the audio of a silent channel without a cable is not requested`() {
     want("*/*", "Abe/Voice")
     offer(Self.live + Self.abe)
-    // The user has named one of the channels.
+    // A channel that the user has named is never asleep.
     #expect(places.places.filter { !$0.isAsleep }.map(\.name) == ["Abe/Voice"])
     cables = ["Live/Main"]
     note(sounding: [Self.live[0]])
@@ -135,7 +136,7 @@ struct BigSetTests {
     #expect(places.unheard.count == 51 - 3)
   }
 
-  @Test func `numbers in names sort as numbers`() {
+  @Test func `channel names sort by the value of the numbers in them`() {
     let names = ["a", "Click 1", "Click 2", "Click 10", "Click 10b", "Click 011", "b 9/1", "b 10/1", ""]
     for seed in 0..<20 {
       let mixed = names.sorted { ($0 + "\(seed)").hashValue < ($1 + "\(seed)").hashValue }

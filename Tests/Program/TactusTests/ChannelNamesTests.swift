@@ -16,39 +16,40 @@ struct ChannelNamesTests {
     AudioChannel(id: NodeID(rawValue: id), name: "Drums", peer: NodeID(rawValue: id + 100), peerName: peer)
   }
 
-  @Test mutating func `two peers of one name keep their own names while they are there`() {
+  @Test mutating func `channels of two peers with the same name keep distinct names`() {
     #expect(names(first) == ["Studio/Drums"])
     #expect(names(second, first, at: 1) == ["Studio 2/Drums", "Studio/Drums"])
     #expect(names(second, at: 60) == ["Studio 2/Drums"])
     #expect(names(second, Self.channel(3), at: 70) == ["Studio 2/Drums", "Studio/Drums"])
   }
 
-  @Test mutating func `a restarted program gets its plain name once its old id is gone`() {
+  @Test mutating func `a restarted peer's channel gets its plain name when the old one ends`() {
     #expect(names(first) == ["Studio/Drums"])
     #expect(names(first, second, at: 100) == ["Studio/Drums", "Studio 2/Drums"])
     #expect(names(second, at: 105) == ["Studio/Drums"])
   }
 
-  @Test mutating func `a channel of a renamed peer gets the new name`() {
+  @Test mutating func `a Link Audio channel of a renamed peer gets the new name`() {
     #expect(names(first) == ["Studio/Drums"])
     #expect(names(Self.channel(1, of: "Stage"), at: 1) == ["Stage/Drums"])
     #expect(names(Self.channel(1, of: "Stage"), second, at: 2) == ["Stage/Drums", "Studio/Drums"])
   }
 
-  @Test mutating func `a thousand channels of one name are named in a thousand steps`() {
+  @Test mutating func `naming 1024 channels of the same name takes 1024 tries`() {
     let many = (1...1024).map { Self.channel(UInt64($0)) }
     let named = names.names(of: many, at: .zero)
     #expect(Set(named.map(\.name)).count == 1024 && named.last?.name == "Studio 1024/Drums")
     #expect(names.tries <= 1024)
-    // All channels are new, and the old ones occupy no names.
+    // All these channels are new; the channels of before no longer occupy names.
     _ = names.names(of: (2001...3024).map { Self.channel(UInt64($0), of: "Stage") }, at: Micros(1))
     #expect(names.tries <= 2 * 1024)
   }
 
-  /// Searches for the lists of channels that cause the most work: changes one list, and keeps the change if
-  /// it caused no less work. The work is the number of names that `ChannelNames` tried.
+  /// Searches for the list of channels that causes the most work, which is the number of names that
+  /// `ChannelNames` tries. The test changes a random list step by step, and keeps each change that causes no
+  /// less work.
   @Test(arguments: 0..<8 as Range<UInt64>)
-  func `no list of channels costs more than a few steps per channel`(seed: UInt64) {
+  func `naming any list of channels takes at most a few tries per channel`(seed: UInt64) {
     var dice = Dice(seed: seed)
     let peers = ["S", "S 2", "S 3", "S 2 2", "S/S", "S 2/S", ""], channels = ["D", "2/D", "S/D", "S 2/D", ""]
     func channel() -> AudioChannel {

@@ -13,7 +13,7 @@ struct ChannelNewsTests {
     "nul\0",
     "x\nJACK server gone", String(repeating: "\u{1B}c", count: 300),
   ])
-  func `a stranger's channel name writes nothing but its text to the terminal`(name: String) {
+  func `control characters in a peer's channel name never reach the terminal`(name: String) {
     for said in [
       ChannelNews.presence("Studio/\(name)", true), ChannelNews.presence("\(name)/Drums", false),
       ChannelNews.crowd(.init(peer: name, leftOut: 2, hasPlaces: true)),
@@ -25,7 +25,7 @@ struct ChannelNewsTests {
   }
 
   @Test
-  func `four lists of channels a second are applied, and always the newest`() {
+  func `at most four channel lists a second are applied, the newest always`() {
     var pace = OfferPace()
     var newest = 0
     var worked: [Int] = []
@@ -38,7 +38,7 @@ struct ChannelNewsTests {
     #expect(pace.next(at: Micros(12_000_000), { Int?.none }) == nil)
   }
 
-  @Test func `channels that come and go make few lines; the last state is reported`() {
+  @Test func `channels that come and go fast make few lines; the last state is told`() {
     var presence = ChannelPresence()
     var lines: [String] = []
     for turn in 0..<1200 {
@@ -64,7 +64,7 @@ struct ChannelNewsTests {
       ])
   }
 
-  @Test func `channels without a place are reported beside a big set's many names`() {
+  @Test func `channels without ports are reported beside a big set's many names`() {
     var presence = ChannelPresence()
     let names = (1...60).map { (name: "Live/\($0)", isThere: true) }
     #expect(presence.lines(names, at: Micros(1_000_000)).count == 32)
@@ -77,7 +77,7 @@ struct ChannelNewsTests {
         "Link Audio: 32 channels are received; no place is left for 17 channels of Live",
         "Link Audio: 32 channels are received; no place is left for 1 channel of Abe",
       ])
-    // A thousand peers with channels that come and go fill no terminal.
+    // Even if a thousand peers' channels come and go, the terminal gets few lines.
     let count = (0..<1200).reduce(0) { count, turn in
       let crowd = ChannelNews.ConnectionPool(peer: "Evil \(turn)", leftOut: 1, hasPlaces: false)
       return count + presence.lines([], crowds: [crowd], at: Micros(2_000_000 + Int64(turn) * 500_000)).count
@@ -85,7 +85,7 @@ struct ChannelNewsTests {
     #expect((60...70).contains(count), "\(count)")
   }
 
-  @Test func `status shows delay and level in the digits that were sent`() throws {
+  @Test func `tactus status shows a channel's delay and level in the digits it got`() throws {
     let isOn = (row: try #require(Table.standard.row("link/audio")), arguments: [Argument.int32(1)])
     func line(_ delay: Float, _ level: Float) -> Substring? {
       let channel: [Argument] = [

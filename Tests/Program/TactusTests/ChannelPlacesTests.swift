@@ -6,7 +6,8 @@ import Testing
 
 @testable import TactusApp
 
-/// Tests which channels of peers get ports while the channels' names come and go.
+/// Tests which channels of peers get a place (a pair of JACK ports) while channels come, go and change their
+/// names.
 struct ChannelPlacesTests {
   private var places = ChannelPlaces()
   private var second = Int64(0)
@@ -42,14 +43,14 @@ struct ChannelPlacesTests {
 
   private var names: [String] { places.places.map(\.name) }
 
-  /// The places that play, with the ids of their channels.
+  /// The names of the places that have a channel, with the id of the channel.
   private var sounding: [String: UInt64] {
     var found: [String: UInt64] = [:]
     for place in places.places { if let channel = place.channel { found[place.name] = channel.rawValue } }
     return found
   }
 
-  @Test mutating func `a new channel is received after many others came and went`() {
+  @Test mutating func `a new Link Audio channel is received after many others came and went`() {
     want("*/*")
     for take in 1...10 * UInt64(Self.limit) {
       offer([("Studio/Take \(take)", take)])
@@ -60,7 +61,7 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func `ports change only if the offered or the wanted channels change`() {
+  mutating func `JACK ports change only if the offered or wanted channels change`() {
     want("*/*")
     let before = places.changes
     for _ in 0..<50 { want("*/*") }
@@ -74,13 +75,13 @@ struct ChannelPlacesTests {
     #expect(places.changes == before + 3 && names.isEmpty)
   }
 
-  @Test mutating func `the channel that has been away the longest loses its place`() {
+  @Test mutating func `the channel that has been away the longest loses its ports`() {
     want("*/*")
     offer([("Studio/Stays", 1)])
     note(cables: Set((2...100).map { "Studio/\($0)" }))
     for number in 2...UInt64(Self.limit) { offer([("Studio/Stays", 1), ("Studio/\(number)", number)]) }
     #expect(names.count == Self.limit)
-    // Number 2 came back, so number 3 has been away for the longest time.
+    // Channel 2 came back, so channel 3 has been away for the longest time.
     offer([("Studio/Stays", 1), ("Studio/2", 2)])
     offer([("Studio/Stays", 1), ("Studio/New", 100)])
     #expect(names.contains("Studio/Stays") && names.contains("Studio/2") && names.contains("Studio/New"))
@@ -99,7 +100,7 @@ struct ChannelPlacesTests {
     #expect(places.places.first { $0.name == "Studio/Drums" }?.words?.delay == .bars(1))
   }
 
-  @Test mutating func `a channel without a place is reported and gets the next free place`() {
+  @Test mutating func `a channel without ports is reported and gets the next free ports`() {
     want("*/*")
     var all = (1...UInt64(Self.limit)).map { ("Studio/\($0)", $0) }
     offer(all)
@@ -117,7 +118,7 @@ struct ChannelPlacesTests {
   }
 
   @Test(arguments: ["*/*", "Ref/*", "Ref/Click"])
-  mutating func `a channel keeps its place when it or its peer is renamed`(pattern: String) {
+  mutating func `a channel keeps its ports when it or its peer is renamed`(pattern: String) {
     want(pattern)
     offer([("Ref/Click", 1), ("Other/Tone", 2)])
     let before = names
@@ -130,7 +131,7 @@ struct ChannelPlacesTests {
   }
 
   @Test(arguments: ["*/*", "Ref/*", "Ref/Click"], [true, false])
-  mutating func `after a restart of its peer a channel is back in its place by name`(
+  mutating func `after a restart of its peer, a channel gets its old ports by its name`(
     pattern: String, isCabled: Bool
   ) {
     want(pattern)
@@ -148,7 +149,7 @@ struct ChannelPlacesTests {
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 11])
   }
 
-  @Test mutating func `a crashed peer that returns gets its place with a cable back`() {
+  @Test mutating func `a crashed peer's channel that returns gets its ports with a cable back`() {
     want("*/*")
     offer([("Ref/Click", 1)])
     note(cables: ["Ref/Click"])
@@ -156,14 +157,14 @@ struct ChannelPlacesTests {
     #expect(sounding == ["Ref/Click": 1, "Ref 2/Click": 2])
     offer([("Ref/Click", 2)])
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 2])
-    // A place that has a cable of its own keeps its channel.
+    // A channel whose own place has a cable does not move to another place.
     offer([("Ref/Click", 2), ("Ref 2/Click", 3)])
     note(cables: ["Ref/Click", "Ref 2/Click"])
     offer([("Ref/Click", 3)])
     #expect(sounding["Ref 2/Click"] == 3)
   }
 
-  @Test mutating func `a place without a channel stays while it has a cable`() {
+  @Test mutating func `ports without a channel stay while they have a cable`() {
     want("*/*")
     offer([("Studio/Drums", 1), ("Studio/Bass", 2)])
     note(cables: ["Studio/Drums"])
@@ -173,7 +174,7 @@ struct ChannelPlacesTests {
     #expect(names.isEmpty)
   }
 
-  @Test mutating func `a new channel with another's old name gets a place of its own`() {
+  @Test mutating func `a new channel with another channel's old name gets ports of its own`() {
     want("*/*")
     offer([("Ref/Click", 1)])
     offer([("Ref/Clack", 1), ("Ref/Click", 2)])
@@ -181,7 +182,7 @@ struct ChannelPlacesTests {
     #expect(places.places.map(\.title) == ["Ref/Clack", "Ref/Click"])
   }
 
-  @Test mutating func `a place follows its channel's name, and ends when it is unwanted`() {
+  @Test mutating func `ports follow a channel's name, and go when no --receive names it`() {
     want("Studio/*", "Stage/Voice")
     note(cables: ["Studio/Drums", "Studio/Bass"])
     offer([("Studio/Drums", 1), ("Studio/Bass", 2), ("Stage/Voice", 3), ("Stage/Noise", 4)])
@@ -195,7 +196,7 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func `channels that keep changing their names get no ports`() {
+  mutating func `Link Audio channels that keep changing their names get no ports`() {
     want("*/*")
     offer([("Studio/Drums", 1)])
     let before = places.changes
@@ -205,19 +206,19 @@ struct ChannelPlacesTests {
         named([("Studio/Drums", 1)] + (0..<64).map { ("Evil/\(turn) \($0)", UInt64(100 + $0)) }), at: now)
       places.poll(at: now)
     }
-    // The channel becomes silent.
+    // Only one change is left: the channel that was there becomes silent.
     #expect(names == ["Studio/Drums"] && places.changes <= before + 1)
   }
 
   @Test(arguments: [0, 64])
-  mutating func `a peer's renaming and replacing changes four ports a second at most`(step: UInt64) {
+  mutating func `at most four channels a second are renamed or replaced at the ports`(step: UInt64) {
     want("*/*")
     var made = 0
     var last: Set<String> = []
     var titles = 0
     for turn in 0..<600 {
       let now = Micros(Int64(turn) * 100_000)
-      // New names every 1.5 s.
+      // The peer renames all its channels every 1.5 s.
       if turn % 15 == 0 {
         let first = 100 + UInt64(turn) * step
         places.offer(named((0..<64).map { ("Evil/\(turn) \($0)", first + UInt64($0)) }), at: now)
@@ -235,7 +236,7 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func `a place changes its channel once a second at most`() {
+  mutating func `the channel at a pair of ports changes once a second at most`() {
     want("Studio/Drums")
     var made = 0
     var last: UInt64?

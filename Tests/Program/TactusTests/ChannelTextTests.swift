@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// The values of --send and --receive.
+/// The values of the options --send and --receive.
 struct ChannelTextTests {
   @Test(
     arguments: [
@@ -16,7 +16,7 @@ struct ChannelTextTests {
       ("Studio/Drums=", "Studio/Drums=", nil), ("Studio/Drums=-", "Studio/Drums=-", nil),
       ("Studio/Drums=bars", "Studio/Drums=bars", nil),
     ] as [(String, String, AudioDelay?)])
-  func `a channel to receive has a name, and a delay if one follows`(
+  func `a value of --receive is a channel's name, perhaps with a delay`(
     text: String, name: String, delay: AudioDelay?
   ) throws {
     let received = try #require(ReceivedText(text))
@@ -29,7 +29,7 @@ struct ChannelTextTests {
     // A delay that is out of range is not taken for a part of the name.
     "Studio/Drums=0bars", "Studio/Drums=20beats", "Studio/Drums=5000", "Studio/Drums=-5", "Studio/*=9bars=2x",
   ])
-  func `a text that names no channel is refused`(text: String) {
+  func `--receive refuses a text that names no channel`(text: String) {
     #expect(ReceivedText(text) == nil)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Tests the completions by running the shells themselves.
+/// Tests the completions for bash, zsh and fish by running these shells.
 @Suite struct CompletionTests {
   /// The words that a bash without further packages offers. The last of `words` is the one that is being
   /// typed.
@@ -66,7 +66,7 @@ import Testing
     #expect(done.output.split(separator: "\n") == ["hydrogen", "two-rooms"], "\(done.output)\(done.errors)")
   }
 
-  @Test func `bash completes JACK's ports behind = and colon`() async throws {
+  @Test func `bash completes JACK's ports behind an equals sign and a colon`() async throws {
     let script = """
       \(BashCompletion.text())
       jack_lsp() { printf '%s\\n' system:playback_1 system:playback_2 tactus:click_1; }
@@ -91,7 +91,7 @@ import Testing
         == ["tactus:click_1"])
   }
 
-  @Test func `bash asks for completions by itself when Tab is pressed`() async throws {
+  @Test func `bash loads tactus's completions when Tab is pressed in a terminal`() async throws {
     // Readline needs a terminal, and script(1) provides one.
     let script = """
       \(BashCompletion.text())
@@ -124,7 +124,7 @@ import Testing
     #expect(done.status == 0 && done.errors == "", "\(done.errors)")
   }
 
-  @Test func `all three completions have every option of every command`() {
+  @Test func `the completions of all three shells have every option of every command`() {
     for command in [CommandOutline.program] + CommandOutline.commands {
       for option in command.options {
         for text in [BashCompletion.text(), ZshCompletion.text()] {

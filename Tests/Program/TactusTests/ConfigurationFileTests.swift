@@ -13,7 +13,7 @@ private func read(_ text: String) throws(UserError) -> Configuration {
 @Suite("The configuration file")
 struct ConfigurationFileTests {
   @Test(arguments: [
-    // These are not JSON5.
+    // These texts are not JSON5.
     ("// nothing\n{", "2: a } is missing at the end"),
     ("{tempo: 120", "1: a comma or } was expected before the end"),
     ("{\n  tempo: 120\n  quantum: 4\n}", "3: a comma is missing before quantum"),
@@ -26,11 +26,11 @@ struct ConfigurationFileTests {
     ("{tempo: 120, 'tempo': 120}", "1: \"tempo\" is there twice, first in line 1"),
     ("{tempo: 120,50}", "1: a name or } was expected, not 5"),
     ("{} {}", "1: text after the end: {"),
-    // These are JSON5, but no configuration.
+    // These texts are JSON5, but not a configuration.
     ("[]", "1: holds a list instead of { key: value, ... }"),
     ("\n\"bpm\"", "2: holds text instead of { key: value, ... }"),
     ("null", "1: holds null instead of { key: value, ... }"),
-    // These keys are unknown.
+    // These texts have an unknown key.
     ("{\n\ntmepo: 120}", "3: unknown key \"tmepo\": do you mean \"tempo\"?"),
     ("{startStop: true}", "1: unknown key \"startStop\": do you mean \"startstop\"?"),
     ("{\"osc-port\": 9000}", "1: unknown key \"osc-port\""),
@@ -41,7 +41,7 @@ struct ConfigurationFileTests {
     ("{probe: true}", "1: unknown key \"probe\""),
     ("{\"\\u001b[31m\": 1}", "1: unknown key \"?[31m\""),
     ("{BPM: 120}", "1: unknown key \"BPM\""),
-    // These numbers are wrong.
+    // These texts have a wrong number.
     ("{tempo: 19.99}", "1: \"tempo\" takes a number from 20 to 999, not 19.99"),
     ("{tempo: 1000}", "1: \"tempo\" takes a number from 20 to 999, not 1000"),
     ("{tempo: NaN}", "1: \"tempo\" takes a number from 20 to 999, not NaN"),
@@ -56,7 +56,7 @@ struct ConfigurationFileTests {
     ("{'click-subdivision': 0x9}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 0x9"),
     ("{'click-gain': 8.01}", "1: \"click-gain\" takes a number from 0 to 8, not 8.01"),
     ("{'click-offset': 501}", "1: \"click-offset\" takes a number from -500 to 500, not 501"),
-    // These bindings are wrong; the reason is in the words of the command table.
+    // These texts have a wrong binding of a key or MIDI message; the command table gives the reason.
     (
       "{key: ['x = tempo/tipp']}",
       "1: \"key\": \"x = tempo/tipp\": no such address: tempo/tipp; do you mean tempo/tap?"
@@ -93,7 +93,7 @@ struct ConfigurationFileTests {
       "1: \"key\" takes a list in which each entry is a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
         + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
     ),
-    // These values must be words of a list.
+    // These texts have a wrong word where only some words are allowed.
     ("{lead: 'me'}", "1: \"lead\" takes link, host, auto or midi, not \"me\""),
     ("{lead: 'Host'}", "1: \"lead\" takes link, host, auto or midi, not \"Host\""),
     ("{launch: 1}", "1: \"launch\" takes now, beat or bar, not 1"),
@@ -101,7 +101,7 @@ struct ConfigurationFileTests {
     ("{'pulse-rate': false}", "1: \"pulse-rate\" takes bar, 1, 2, 4, 24 or 48, not false"),
     ("{click: 'sometimes'}", "1: \"click\" takes true or false, not \"sometimes\""),
     ("{'clock-when': 24}", "1: \"clock-when\" takes always or rolling, not 24"),
-    // These switches have no true or false.
+    // These texts have something other than true or false for a switch.
     ("{wait: 1}", "1: \"wait\" takes true or false, not 1"),
     (
       "{'start-server': '/usr/bin/jackd'}",
@@ -109,7 +109,7 @@ struct ConfigurationFileTests {
     ),
     ("{startServer: true}", "1: unknown key \"startServer\": do you mean \"start-server\"?"),
     ("{link: 'yes'}", "1: \"link\" takes true or false, not \"yes\""),
-    // These texts are wrong.
+    // These texts have a wrong string.
     ("{name: ''}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"\""),
     ("{name: 'a\\tb'}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"a?b\""),
     ("{name: 5}", "1: \"name\" takes 1 to 63 bytes of printable text, not 5"),
@@ -120,7 +120,7 @@ struct ConfigurationFileTests {
       "1: \"click-pattern\" takes up to 64 letters: X accent, x beat, . silence, not \"Xox\""
     ),
     ("{'accent-file': false}", "1: \"accent-file\" takes the path of a file, not false"),
-    // These addresses, ports and lists of them are wrong.
+    // These texts have a wrong address or port, or a wrong list of addresses or ports.
     ("{osc: 0}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 0"),
     ("{osc: 65536}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 65536"),
     ("{osc: '9000'}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not \"9000\""),
@@ -149,7 +149,7 @@ struct ConfigurationFileTests {
       "1: \"osc-send\" takes a list in which each entry is an address and a port such as 192.168.7.20:9000, not null"
     ),
   ])
-  func `a mistake is one line with file, line, key and allowed values`(
+  func `a mistake in the file gives its file, line, key and allowed values`(
     text: String, line: String
   ) {
     do throws(UserError) {
@@ -204,7 +204,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `any choice can be printed as a configuration that says the same`() throws {
+  func `a configuration with many options survives being printed and read`() throws {
     let configuration = try Configuration(arguments: [
       "-nsolo's \"own\"", "-sstudio", "-t99.5", "-m7/8", "--click", "--pulse-rate=24", "--click-pattern=Xx.",
       "--osc=9001",
@@ -216,7 +216,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `a relative path means the same file at the next start`() throws {
+  func `a relative path becomes absolute, so that it still holds when saved`() throws {
     let typed = try Configuration(arguments: ["--accent-file=a.wav", "--link-key=none", "--config=my.json5"])
     let here = try #require(typed.soundFiles.accent?.dropLast("/a.wav".count))
     #expect(here.hasPrefix("/") && typed.far.key == "none" && typed.file == "\(here)/my.json5")
@@ -243,7 +243,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `all ways to write a choice mean the same`() throws {
+  func `a choice means the same as an option and as a key of a file`() throws {
     #expect(try read("{click: true}") == Configuration(arguments: ["--click"]))
     #expect(
       try read("{click: false, clock: false}") == Configuration(arguments: ["--no-click", "--no-clock"]))
@@ -255,7 +255,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `the command line and its lists win over the file`()
+  func `options of the command line, also lists, override the file`()
     throws
   {
     var configuration = try read("{tempo: 90, link: false, click: true, 'osc-allow': ['10.0.0.0/8', '::1']}")
@@ -268,7 +268,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `the files are where the XDG base directory rules say`() {
+  func `configuration and state are where the XDG base directory rules say`() {
     func places(_ environment: [String: String]) -> Places { Places { environment[$0] } }
     let usual = places(["HOME": "/home/ada"])
     #expect(usual.configuration == "/home/ada/.config/tactus/config.json5")

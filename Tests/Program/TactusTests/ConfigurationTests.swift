@@ -6,7 +6,7 @@ import Testing
 @testable import TactusApp
 
 @Test
-func `options have names of their own, and none begins with no-`() {
+func `no two options share a name, and no name begins with no-`() {
   let options = Configuration.options
   #expect(Set(options.map(\.long)).count == options.count)
   let letters = options.compactMap(\.short)
@@ -25,7 +25,7 @@ func `the help text names every option and fits in 80 columns`() {
 }
 
 @Test
-func `the brief help fits two screens, and its options are real`() {
+func `the brief help fits on two screens, and all its options exist`() {
   let lines = Configuration.briefHelp.split(separator: "\n", omittingEmptySubsequences: false)
   #expect(lines.count <= 48 && lines.allSatisfy { $0.count <= 80 }, "\(Configuration.briefHelp)")
   for (name, words) in Configuration.daily {
@@ -36,7 +36,7 @@ func `the brief help fits two screens, and its options are real`() {
 }
 
 @Test
-func `microseconds have the letter that the terminal can show`() {
+func `in a UTF-8 terminal, microseconds are shown as µs, otherwise as us`() {
   for (text, shown) in [
     ("drums (clock plays, 12 us), gate", "drums (clock plays, 12 \u{B5}s), gate"), ("12 us", "12 \u{B5}s"),
     ("f: 0 to 5 us\nnext 3 use", "f: 0 to 5 \u{B5}s\nnext 3 use"), ("tell us", "tell us"), (" us", " us"),
@@ -48,12 +48,12 @@ func `microseconds have the letter that the terminal can show`() {
 }
 
 @Test
-func `the help names the words that may follow a flag`() {
+func `the help names the words that may follow a flag such as --click`() {
   let text = Configuration.helpText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   #expect(text.contains("Play the click. It also takes a word: always, rolling, beep, wood, tick or bell."))
   #expect(text.contains("It also takes a word: always or rolling."))
   #expect(text.contains("It also takes a word: bar, 1, 2, 4, 24 or 48."))
-  // No flag accepts the words that belong to options of other sections.
+  // A flag such as --link does not accept words that belong to the options of other sections.
   #expect(throws: UserError("there is no command \"none\"")) {
     try Configuration(arguments: ["--link", "none"])
   }
@@ -74,7 +74,7 @@ func `the help names the words that may follow a flag`() {
   (["stauts"], "there is no command \"stauts\": do you mean \"status\"?"),
   (["-t90", "9000"], "there is no command \"9000\""),
 ])
-func `a stray word is refused with a hint at what was meant`(
+func `a stray word in the command line is refused, with a hint`(
   arguments: [String], words: String
 ) {
   #expect(throws: UserError(words)) { try Configuration(arguments: arguments) }
@@ -90,7 +90,7 @@ func `a stray word is refused with a hint at what was meant`(
   (["--pulse", "24"], ["--pulse", "--pulse-rate=24"]), (["--click", "off"], ["--no-click"]),
   (["--startstop", "on"], ["--startstop"]), (["--link=off"], ["--no-link"]),
 ])
-func `a word after an option with an optional value is understood`(typed: [String], written: [String])
+func `an option's optional value may also follow as a separate word`(typed: [String], written: [String])
   throws
 {
   #expect(try Configuration(arguments: typed) == Configuration(arguments: written))
@@ -156,7 +156,8 @@ func `OSC is on at its usual port, and --osc and --no-osc change that`() throws 
   let fixed = try settings("-o9001")
   #expect(fixed.isPortFixed && fixed.listen.first?.port == 9001)
   #expect(try settings("--osc=9001", "--osc").isPortFixed == false)
-  // The loopback addresses stay in the list, whether the machine has the other address or not.
+  // tactus always listens at the loopback addresses, too, even if the machine does not have the other
+  // address.
   let listen = try settings("--osc-listen=10.9.9.9").listen.map(\.address)
   #expect(
     listen.first == .v4(0x0a09_0909) && listen.dropFirst().allSatisfy(\.isLoopback) && listen.count == 3)
@@ -207,7 +208,7 @@ func `Link uses the named interfaces, or all of them`() throws {
   ("[fd00::1]:20900", .at(.v6(high: 0xfd00 << 48, low: 1, scope: 0), port: 20_900)),
   ("fd00::1", .at(.v6(high: 0xfd00 << 48, low: 1, scope: 0), port: nil)),
 ])
-func `rooms may call at a port, at an address, or at both`(text: String, choice: AcceptChoice) throws {
+func `--link-accept takes a port, an address, or both`(text: String, choice: AcceptChoice) throws {
   #expect(try Configuration(arguments: ["--link-accept=\(text)"]).far.accept == choice)
   #expect(choice.texts == [text])
   let written = text == "20900" ? text : "'\(text)'"
@@ -217,11 +218,11 @@ func `rooms may call at a port, at an address, or at both`(text: String, choice:
 }
 
 @Test(arguments: ["0", "65536", "10.8.0.1:0", "0.0.0.0", "::", "224.0.0.1:20819", "10.8.0.1:", "room:9", ""])
-func `a text that is neither a port nor an address is refused`(text: String) {
+func `--link-accept refuses a text that is neither a port nor an address`(text: String) {
   #expect(throws: UserError.self) { try Configuration(arguments: ["--link-accept=\(text)"]) }
 }
 
-@Test func `without a key rooms may call at one address only`() throws {
+@Test func `without a key, --link-accept requires an address`() throws {
   for words in [["--link-accept"], ["--link-accept=20900"]] {
     let open = try Configuration(arguments: ["--link-key=none"] + words)
     let refusal = #expect(throws: UserError.self) { try open.farSettings() }

@@ -63,7 +63,7 @@ struct ControlledProgramTests {
     #expect(program.saidOnErrors == "")
   }
 
-  /// Starts a tactus whose JACK server then ends, and a tablet that has got the news.
+  /// Starts a tactus whose JACK server then ends, and a tablet that tactus has told so.
   private func whoseServerEnded(on stage: LabStage, _ options: String...) async throws -> (
     ChildProcess, Tablet
   ) {
@@ -81,7 +81,7 @@ struct ControlledProgramTests {
   }
 
   @Test
-  func `without a server a start is refused, and the tempo still changes`()
+  func `without a JACK server, a start is refused, and the tempo can change`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -96,7 +96,7 @@ struct ControlledProgramTests {
   }
 
   @Test
-  func `without a server a synced session still starts and stops`()
+  func `without a JACK server, a tablet still starts and stops the session`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -135,7 +135,7 @@ struct ControlledProgramTests {
   }
 
   @Test
-  func `an interface that appears later is used`() async throws {
+  func `a network interface that appears while tactus runs is used`() async throws {
     let stage = try await LabStage()
     let listen =
       "import socket as s; a = s.socket(s.AF_INET6, s.SOCK_DGRAM); a.bind(('::', 9009)); print('ready', flush=True); "
@@ -163,7 +163,7 @@ struct ControlledProgramTests {
   }
 
   @Test
-  func `a program whose output is not read can still be controlled`() async throws {
+  func `a tactus whose output is not read can still be controlled by OSC`() async throws {
     let stage = try await LabStage()
     let program = try ChildProcess(stage.command(["sh", "-c", "\"$0\" | sleep 60", program]))
     let tablet = try LabPeer(.controller, in: stage)
@@ -178,7 +178,7 @@ struct ControlledProgramTests {
   }
 
   @Test
-  func `a wrong address on the command line is refused, and nothing starts`() async throws {
+  func `a wrong IP address on the command line is refused; nothing starts`() async throws {
     for (option, words) in [
       ("--osc-listen=stage", "address"), ("--osc-allow=10.0.0.0/40", "network"),
       ("--osc-send=10.0.0.1", "port"),

@@ -41,7 +41,7 @@ private func bad(_ findings: [Finding]) -> [String] {
 @Suite("The doctor's judgement")
 struct DoctorJudgementTests {
   @Test
-  func `a healthy server gives good findings only`() {
+  func `the doctor has only good findings about a healthy JACK server`() {
     let findings = JACKExamination.judge(survey(tactus: ["tactus"]))
     #expect(findings.allSatisfy { $0.grade == .good }, "\(findings)")
     #expect(findings[0].words == "jack2 1.9.21, server \"default\", 48000 Hz, 256 frames a period, real time")
@@ -49,7 +49,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `the latencies of several sound cards are named, each with its card`() {
+  func `the doctor names the latency of each sound card`() {
     var survey = survey()
     survey.outputs.append(.init(name: "bt:sink", isMIDI: false, latencyFrames: 9_600))
     #expect(
@@ -58,7 +58,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `the doctor names the ports whose latency counts`() {
+  func `the doctor names the ports whose latency tactus uses`() {
     func told(_ sinks: SinkChoice) -> [Finding] {
       let values: [String: Argument] = [
         "jack/connected": .float32(1), "jack/sink/str": .string(sinks.words),
@@ -83,7 +83,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `each fault of a server is named with a remedy`() {
+  func `the doctor names each fault of a JACK server, with a remedy`() {
     let findings = JACKExamination.judge(
       survey(latency: 0, isRealtime: false))
     let words = bad(findings)
@@ -96,7 +96,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `an implausible latency is named with its port`() {
+  func `the doctor names a port whose latency is implausible`() {
     var survey = survey()
     survey.implausible = ["home-made:in"]
     let words = bad(JACKExamination.judge(survey))
@@ -109,7 +109,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `another timebase master is noted, unless it is tactus`() {
+  func `the doctor notes a timebase master other than tactus`() {
     func grade(_ tactus: [String], _ shows: Bool) -> Finding.Grade? {
       JACKExamination.judge(survey(tactus: tactus, showsBars: shows)).first {
         $0.topic == "Timebase"
@@ -121,7 +121,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `the state, the loss, the key and the NAT of other rooms are judged`() {
+  func `the doctor judges the state, loss, key and NAT of other rooms`() {
     func room(_ name: String, _ state: ShownRoom.State, trip: Double? = nil, loss: Double? = nil) -> ShownRoom
     {
       ShownRoom(
@@ -169,14 +169,15 @@ struct DoctorJudgementTests {
     let poor = told([room("a:20819", .proven, trip: 620, loss: 12)])
     #expect(poor.map(\.grade) == [.good, .note, .note, .good])
     #expect(told([room("a:1", .proven, trip: 1)]) { $0.key = "" }.map(\.grade) == [.good, .note])
-    // There are more rooms than one datagram holds: each room that arrived is judged with all its values.
+    // There are more rooms than one datagram holds: the doctor judges each room that arrived with all its
+    // values.
     let many = (0..<16).map { room("room-\($0).example.org:20819", .proven, trip: 120) }
     let listed = told(many)
     #expect(listed.allSatisfy { $0.grade == .good } && listed.count > 7, "\(listed)")
   }
 
   @Test
-  func `a missing address of OSC is a fault, one of OSCQuery alone is none`() {
+  func `the doctor finds a fault if OSC misses an address`() {
     func told(_ missing: String...) -> [Finding] {
       let reach = OSCReach(open: ["127.0.0.1:20809"], missing: missing, query: "http://127.0.0.1:8080/")
       var state = SurfaceState()
@@ -188,7 +189,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `a foreign timebase master is a fault, another tactus is none`() {
+  func `a foreign timebase master is a fault, a second tactus is not`() {
     let beside = JACKExamination.judge(
       survey(tactus: ["tactus"], showsBars: true))
     #expect(beside.allSatisfy { $0.grade == .good }, "\(beside)")
@@ -234,7 +235,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `without a server the remedy says how to start one or use PipeWire`() {
+  func `without a JACK server, the remedy is to start one or use PipeWire`() {
     #expect(
       JACKExamination.judge(.noServer("default"), pipeWireRuns: true).remedy?.contains(
         "install pipewire-jack")
@@ -268,7 +269,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `each interface is judged by the fate of its packet`() {
+  func `the doctor judges each network interface by whether its packet returns`() {
     typealias Interface = NetworkExamination.Interface
     func judge(_ interface: Interface) -> Finding? {
       NetworkExamination.judge([interface, Interface(name: "eth9", address: "10.0.0.1", outcome: .heard)])
@@ -288,7 +289,7 @@ struct DoctorJudgementTests {
       judge(Interface(name: "eth0", address: address, outcome: .notSent(errno: ENETUNREACH)))?.remedy
         == "As root: ip route add 224.0.0.0/4 dev eth0")
     #expect(grade(Interface(name: "eth0", address: address, outcome: .notSent(errno: EPERM))) == .bad)
-    // Most machines have no route for multicast on loopback.
+    // On most machines, loopback has no route for multicast, so this is no fault.
     let loopback = Interface(
       name: "lo", address: "127.0.0.1", isLoopback: true, outcome: .notSent(errno: ENETUNREACH))
     #expect(NetworkExamination.judge([loopback]).map(\.grade) == [.note])
@@ -297,7 +298,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `the summary lists notes if nothing is wrong`() {
+  func `the doctor's summary lists the notes if nothing is wrong`() {
     let good = Finding.good("JACK", "there")
     let network = NetworkExamination.judge([])
     #expect(DoctorCommand.summary([good]) == "Nothing is wrong.")
@@ -308,7 +309,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `only valid lines of the table of sockets are read`() {
+  func `from the kernel's table of sockets, only valid lines are read`() {
     let table = """
         sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
        12: 0100007F:5149 00000000:0000 07 00000000:00000000 00:00000000 00000000  1000        0 26482 2 0000 0
@@ -323,7 +324,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `a finding fits into a terminal, with its remedy below`() {
+  func `a finding of the doctor fits into a terminal, with its remedy below`() {
     let finding = Finding.bad("Clock", String(repeating: "slow ", count: 30), mend: "Do this.")
     let lines = finding.text.split(separator: "\n")
     #expect(lines.allSatisfy { $0.count <= 80 } && lines.first?.hasPrefix("!  Clock: slow") == true)
@@ -355,15 +356,15 @@ struct ExaminingProgramTests {
     try await peer.ask("enable on")
     let together = try await findings(stage)
     #expect(together.text.contains("Link gets through; 1 other peer was heard"), "\(together)")
-    // A peer ignores the doctor's packet.
+    // A peer ignores the doctor's packet: it still counts no peers.
     try await peer.wait("peers", "0", seconds: 3)
-    // Link needs no route: Link names the interface itself when it sends.
+    // Link's multicast needs no route, because Link names the interface itself when it sends.
     _ = try await stage.run("ip", "route", "del", "224.0.0.0/4")
     #expect(try await findings(stage).text.contains("; 1 other peer was heard"))
   }
 
   @Test
-  func `a firewall is blamed only if it blocks Link`()
+  func `the doctor blames a firewall only if it blocks Link`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -384,14 +385,14 @@ struct ExaminingProgramTests {
     let one = try await wall(input, "add rule inet wall in udp dport 20808 drop")
     #expect(one.status == 1 && one.text.contains("! Network \(keptOut)"), "\(one)")
     #expect(one.text.contains("sudo ufw allow proto udp from 10.77.0.0/24"), "\(one)")
-    // These are the defaults of ufw and firewalld: nothing but loopback and answers may pass.
+    // These rules are the defaults of ufw and firewalld: only loopback and answers may pass.
     let own = [
       "add rule inet wall in iif lo accept", "add rule inet wall in ct state established,related accept",
     ]
     let usual = try await wall(closed, own[0], own[1])
     #expect(usual.text.contains("! Network \(keptOut)"), "\(usual)")
     #expect(usual.text.contains("+ Network lo: 127.0.0.1: Link gets through"), "\(usual)")
-    // Add the rule that the remedy asks for.
+    // Add the rule that the doctor's remedy asks for.
     let mended = try await wall(
       closed, own[0], own[1], "add rule inet wall in ip saddr 10.77.0.0/24 udp dport 1-65535 accept")
     #expect(mended.text.contains("+ Network \(heard)"), "\(mended)")
@@ -417,7 +418,7 @@ struct ExaminingProgramTests {
   }
 
   @Test
-  func `a missing server, a foreign master and a running tactus are found`()
+  func `the doctor finds a missing server, a foreign master, a running tactus`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -468,11 +469,11 @@ struct ExaminingProgramTests {
   }
 
   @Test
-  func `the check measures a cable, and sets the offset now and later`()
+  func `tactus check measures a cable and sets the offset, now and later`()
     async throws
   {
-    // jackd's own loopback serves as the cable. Sound comes back a period later, and JACK's latencies
-    // do not contain this period.
+    // jackd's own loopback serves as the cable. Its sound comes back one period later than JACK's latencies
+    // say.
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(
       stage.command([
@@ -504,7 +505,8 @@ struct ExaminingProgramTests {
     #expect(await child.status() == 0)
     let remembered = try await stage.run(program, "config").output
     #expect(remembered.contains("click-offset \(JSON5.text(offset))\n") || offset == 0, "\(remembered)")
-    // Without a running tactus, the offset is remembered for the next start. By default it is half the error.
+    // Without a running tactus, the offset is remembered for the next start. By default, the offset is half
+    // of the error that the check found.
     #expect(remembered.contains("click-2-offset 3.25\n"), "\(remembered)")
     let later = try await ChildProcess.run(stage.command([program, "check", "--set"] + cable))
     #expect(

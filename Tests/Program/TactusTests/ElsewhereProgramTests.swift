@@ -15,7 +15,7 @@ struct ElsewhereProgramTests {
   }
 
   @Test
-  func `a view in a terminal takes keys, and may end while the service runs`() async throws {
+  func `tactus view takes keys, and may end while the service runs on`() async throws {
     let stage = try await LabStage()
     let service = try await serve(stage)
     let terminal = try await Terminal(in: stage, columns: 100, rows: 30)
@@ -28,7 +28,7 @@ struct ElsewhereProgramTests {
     try await terminal.press("Space")
     try await terminal.see("rolling")
     #expect(try await settles(stage, "jack/rolling", "true\n"))
-    // The service's messages and refusals are shown in the view.
+    // The view shows the service's messages and refusals.
     try await terminal.press("s")
     try await terminal.see("sync on")
     try await terminal.press("9", "9", "9", "9", "Enter")
@@ -115,7 +115,7 @@ struct ElsewhereProgramTests {
     let saved = startup.configuration
     #expect(saved.choices.click.isOn && saved.choices.click.when == .rolling && saved.autoconnects)
     #expect(saved.choices.meter.beatsPerBar == 7 && saved.outputs == ["drums=clock offset=4"])
-    // Options about how this run prints are not saved.
+    // Options about the output of this run, such as --no-tui, are not saved.
     #expect(saved.showsView && saved.surface.serviceName == "stage")
 
     // tactus may overwrite a file that tactus itself wrote.
@@ -129,7 +129,7 @@ struct ElsewhereProgramTests {
         == 0.25
     )
 
-    // If two tactus run, the file may belong to either.
+    // If two tactus run, the configuration file may belong to either of them, so `save` is refused.
     let second = try ChildProcess(
       stage.command(["env", "XDG_CONFIG_HOME=\(home.path)", program, "--no-tui", "--name=two"]))
     try await second.awaitLine(beginning: "OSC: ")
@@ -138,7 +138,7 @@ struct ElsewhereProgramTests {
     second.signal(SIGTERM)
     #expect(await second.status() == 0)
 
-    // A file written by hand is left alone.
+    // Without --replace, `save` does not change a file that was written by hand.
     let mine = "{ // mine\n  tempo: 99 }\n"
     try WholeFile.write(mine, to: file)
     let refused = try await run("save")

@@ -3,11 +3,12 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// A simulation of the kernel as programs see it under qemu's user emulation (`tools/native/emulator.c`).
+/// tactus on a simulation of the kernel as programs see it under qemu's user emulation
+/// (`tools/native/emulator.c`).
 @Suite("Under an emulator")
 struct EmulatorTests {
   @Test
-  func `Link finds its peers, and unreceived OSC does not block`() async throws {
+  func `under qemu, Link finds its peers, and OSC without a reader is harmless`() async throws {
     let (stage, folder) = (try await LabStage(), try ScratchFolder())
     let library = try await folder.preload("emulator")
     let target = "--osc-send=127.0.0.1:9999"

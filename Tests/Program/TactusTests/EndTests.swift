@@ -5,17 +5,18 @@ import Testing
 
 @testable import TactusApp
 
-/// Tests the end of the program while JACK, the disk or the terminal does not cooperate.
+/// Tests how tactus ends while JACK, the disk or the terminal does not cooperate.
 @Suite("The end", .serialized)
 struct EndTests {
-  /// A pause that is long enough that tactus does not take two signals for one.
+  /// A pause between two signals. It is long enough that tactus does not take both for one signal.
   private let pause = Duration.milliseconds(400)
 
   private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {
     try await ChildProcess.run(stage.command(["sh", "-c", script, "sh", program]))
   }
 
-  /// Starts a server that can be stopped. Its process id is in the lab's /dev/shm.
+  /// Starts a JACK server that a test can suspend. The server's process id is in the file /dev/shm/jackd of
+  /// the lab.
   private func jackd(_ stage: LabStage) throws -> ChildProcess {
     let script = "echo $$ >/dev/shm/jackd; exec jackd --no-realtime -n stage -d dummy >/dev/null 2>&1"
     return try ChildProcess(stage.command(["sh", "-c", script]))
@@ -25,7 +26,7 @@ struct EndTests {
     #expect(try await shell(stage, "kill -STOP $(cat /dev/shm/jackd)").status == 0)
   }
 
-  /// The state of the server's process, which begins with T if the server is stopped.
+  /// The state of the server's process as ps shows it. It begins with T if the process is suspended.
   private func state(_ stage: LabStage) async throws -> String {
     try await shell(stage, "ps -o stat= -p $(cat /dev/shm/jackd)").output
   }
@@ -40,7 +41,8 @@ struct EndTests {
     let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
     try await child.awaitLine(beginning: "OSC: ")
     try await hold(stage)
-    // If the main thread hangs already, it does not save this choice any more.
+    // Make a choice while the server is suspended. The choice must be kept even if the main thread already
+    // hangs.
     let sent = try await shell(stage, "$1 send click/offset 7")
     #expect(sent.status == 0, "\(sent)")
     child.signal(SIGTERM)
@@ -59,7 +61,7 @@ struct EndTests {
         "\"click-offset\": {\"is\": 7"))
   }
 
-  /// A script that makes tactus ask JACK for something every 5 ms, and that stops JACK meanwhile.
+  /// A script that makes tactus call JACK every 5 ms, and that suspends the JACK server meanwhile.
   private let holdWhileAsked = """
     import os, signal, socket, time
     asker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -92,7 +94,7 @@ struct EndTests {
   }
 
   @Test
-  func `two signals at one moment give a clean end if JACK answers`() async throws {
+  func `three signals at once end tactus cleanly if JACK answers`() async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(stage.command([program]))
     try await child.awaitLine(beginning: "OSC: ")
@@ -105,7 +107,7 @@ struct EndTests {
   }
 
   @Test
-  func `a read-only disk keeps the old state, with one warning`()
+  func `on a read-only disk, the old state file stays, with one warning`()
     async throws
   {
     let stage = try await LabStage("--name", "studio")
@@ -161,11 +163,11 @@ struct EndTests {
     try await terminal.see("\nended with ")
   }
 
-  /// Two times for which tactus is stopped. The first is longer than the one second after which jackd
-  /// drops a client. The second is longer than the five seconds for which jackd waits for a client that
-  /// closes.
+  /// The test suspends tactus for one of two times, in seconds. The first is longer than the one second after
+  /// which jackd drops a client. The second is longer than the five seconds for which jackd waits for a
+  /// client that closes.
   @Test(arguments: [1.2, 5.5])
-  func `a tactus that was stopped for seconds comes back to its server`(
+  func `a tactus that was suspended for seconds comes back to its JACK server`(
     seconds: Double
   ) async throws {
     let stage = try await LabStage("--name", "studio")
@@ -186,8 +188,8 @@ struct EndTests {
       jack_lsp >/dev/null
       """
     #expect(try await shell(stage, wires).status == 0)
-    // Whether the server has noticed that tactus did not answer. If the server itself had to wait for a
-    // processor for as long, it notices nothing: then try again.
+    // Whether the server has noticed that tactus did not answer. It notices nothing if the server itself had
+    // to wait for a processor for as long; in that case, the test suspends tactus once more.
     func isMissed() async -> Bool {
       while let line = try? await child.line(within: .seconds(8)) {
         if line.hasPrefix("tactus stood still for ") { return true }
@@ -215,7 +217,7 @@ struct EndTests {
   }
 
   @Test
-  func `signals for all playing tactus do not end a tactus command`() async throws {
+  func `SIGUSR1 and SIGHUP do not end a tactus command such as status`() async throws {
     let stage = try await LabStage("--no-server")
     // A command blocks or ignores the signals at its beginning, before it asks a tactus. Here no tactus
     // answers it, so the test has time to send signals.

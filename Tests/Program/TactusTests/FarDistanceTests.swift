@@ -21,7 +21,7 @@ struct FarDistanceTests {
     #expect(configuration.choices.far.offset == Micros(-2_500))
   }
 
-  @Test func `the offset of a called room changes by its written or shown name`()
+  @Test func `the offset of a called room can be set by either name of the room`()
     throws
   {
     var state = SurfaceState()
@@ -50,7 +50,7 @@ struct FarDistanceTests {
   @Test(arguments: [
     "", "4", "beats", "-1beat", "1.5beats", "65bars", "4 beats", "2barss", "99999999999999999999beats",
   ])
-  func `a distance that is not whole beats or bars is refused`(text: String) {
+  func `a distance between rooms that is not whole beats or bars is refused`(text: String) {
     #expect(throws: Refusal.self) { try FarDistance([.text(text)]) }
     #expect(throws: UserError.self) { try Configuration(arguments: ["--link-distance=\(text)"]) }
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests `tactus far-key` on a full disk.
 struct FarKeyProgramTests {
-  @Test func `a full disk leaves no key file, and the next try makes a key`() async throws {
+  @Test func `on a full disk, far-key leaves no file, and the next try makes a key`() async throws {
     let stage = try await LabStage()
     let full = try await ChildProcess.run(
       stage.command([

@@ -20,7 +20,7 @@ struct FarNewsTests {
     return far
   }
 
-  @Test func `each change of a room is reported once`() {
+  @Test func `each change of another room's state is reported once`() {
     var news = FarNews()
     var said: [String] = []
     for state in [.waiting, .proven, .proven, .away, .away, .proven, nil, nil] as [ShownRoom.State?] {
@@ -34,7 +34,7 @@ struct FarNewsTests {
       ])
   }
 
-  @Test func `a host name without an address is reported once`() {
+  @Test func `a host name of another room without an address is reported once`() {
     var news = FarNews()
     var said: [String] = []
     for state in [.nowhere, .nowhere, .waiting, .nowhere, nil] as [ShownRoom.State?] {
@@ -59,7 +59,7 @@ struct FarNewsTests {
       ])
   }
 
-  @Test func `calls with a wrong key from many addresses make few lines`() {
+  @Test func `calls from other rooms with a wrong key make few lines of output`() {
     var news = FarNews()
     var said = 0
     for second in 0..<600 {

@@ -21,7 +21,7 @@ struct FirstHourTests {
   }
 
   @Test
-  func `m in the view plays the click; a cable that the user pulled stays out`() async throws {
+  func `key m plays the click; a cable that the user pulled is not remade`() async throws {
     let stage = try await LabStage()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24, environment: ["LC_ALL=C.UTF-8"])
     try await terminal.enter(program)
@@ -42,7 +42,8 @@ struct FirstHourTests {
     try await terminal.press("q")
     #expect(try await terminal.isSane())
 
-    // The click is on at the next start, but is not connected to the sound card unasked.
+    // At the next start, the click is on, but tactus does not connect it to the sound card without being
+    // asked.
     try await terminal.enter(program)
     try await terminal.see("The click is on, but connected to nothing: press m twice to connect it")
     for click in clicks { #expect(try await stage.cables(of: click).isEmpty) }
@@ -55,7 +56,7 @@ struct FirstHourTests {
   }
 
   @Test
-  func `send click 1 connects an unconnected click, and no other`() async throws {
+  func `tactus send click 1 connects only a click that is not connected`() async throws {
     let stage = try await LabStage()
     let child = try await tactus(stage)
     #expect(try await stage.run("jack_connect", "tactus:click_2", "system:playback_2").status == 0)
@@ -70,7 +71,7 @@ struct FirstHourTests {
   }
 
   @Test
-  func `choices made in the view hold at the next start`() async throws {
+  func `choices made while tactus runs hold at its next start`() async throws {
     let stage = try await LabStage()
     let first = try await tactus(stage, "--click-gain=0.1")
     for words in [

@@ -8,9 +8,10 @@ import Testing
 
 @testable import TactusApp
 
-/// Tests the tempo from before a bend, which is the tempo that lasts.
+/// Tests that tactus knows the tempo from before a tempo bend (a tempo change while a button is held), which
+/// is the tempo to return to.
 struct HeldBendTests {
-  @Test func `the tempo before a bend is known for each tempo of the bend`() {
+  @Test func `the tempo before a tempo bend is known at each tempo of the bend`() {
     let bend = HeldBend()
     bend.ordered(Tempo(132), below: Tempo(121))
     bend.ordered(Tempo(133), below: Tempo(121))
@@ -19,7 +20,7 @@ struct HeldBendTests {
     }
   }
 
-  @Test func `a bend that a peer rounds to whole microseconds is still the bend`() {
+  @Test func `a bent tempo is recognised after a peer rounds it to microseconds`() {
     let bend = HeldBend()
     let bent = Tempo(133.1)
     bend.ordered(bent, below: Tempo(121))
@@ -30,7 +31,7 @@ struct HeldBendTests {
     #expect(link.captureAppState().timeline.tempo == Tempo(121))
   }
 
-  @Test func `a tempo that a peer sets after the bend ends the bend`() {
+  @Test func `a different tempo from a peer ends a tempo bend`() {
     let bend = HeldBend()
     bend.ordered(Tempo(133), below: Tempo(121))
     #expect(bend.below(Tempo(133)) == Tempo(121))
@@ -38,21 +39,21 @@ struct HeldBendTests {
     #expect(bend.below(Tempo(133)) == nil)
   }
 
-  @Test func `the last 64 tempos of a bend are recognised`() {
+  @Test func `the last 64 tempos of a tempo bend are recognised`() {
     let bend = HeldBend()
     for step in 0...64 { bend.ordered(Tempo(130 + Double(step) / 8), below: Tempo(121)) }
     #expect(bend.below(Tempo(130)) == nil)
     for step in 1...64 { #expect(bend.below(Tempo(130 + Double(step) / 8)) == Tempo(121), "\(step)") }
   }
 
-  @Test func `a command without a bend ends the bend`() {
+  @Test func `a command that sets a tempo without a bend ends the tempo bend`() {
     let bend = HeldBend()
     bend.ordered(Tempo(133), below: Tempo(121))
     bend.ordered(Tempo(133), below: nil)
     #expect(bend.below(Tempo(133)) == nil)
   }
 
-  @Test func `tactus remembers the tempo before a bend at each tempo of the bend`() {
+  @Test func `during a tempo bend, tactus remembers the tempo from before it`() {
     let link = Link(tempo: 121)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
@@ -73,7 +74,7 @@ struct HeldBendTests {
     #expect(desk.lasting.chosenTempo == Tempo(122))
   }
 
-  @Test func `a bend is released before the session shows its latest tempo`() {
+  @Test func `a tempo bend can end before the session shows its latest tempo`() {
     let link = Link(tempo: 121)
     let bend = HeldBend()
     link.updateAppState { $0.setTempo(132, at: .zero) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Input that was tried by hand for an afternoon and did no harm. This input must never do harm.
+/// Kinds of hostile input that once were tried by hand and did no harm. They must never do harm.
 @Suite("Hostile input")
 struct HostileInputTests {
   private static let values = [

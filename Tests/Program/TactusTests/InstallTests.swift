@@ -20,7 +20,7 @@ struct InstallTests {
   }
 
   @Test
-  func `uninstalling removes all installed files and no others`() async throws {
+  func `tools/install --uninstall removes all installed files and no others`() async throws {
     let scratch = try ScratchFolder()
     let destination = scratch.path + "/stage"
     let done = try await install("--prefix", "/usr", into: destination)
@@ -56,11 +56,10 @@ struct InstallTests {
     #expect(again.status == 1 && again.errors.contains("nothing of tactus is installed"))
   }
 
-  /// Two cases. In the first, the root of the git tree is above the sources, as in an AUR clone in which
-  /// makepkg unpacks the sources. In the second, the root is the folder of the sources, and git tracks no
-  /// file yet.
+  /// Two cases: the root of the git tree is above the sources, as in an AUR clone in which makepkg unpacks
+  /// the sources; or the root is the folder of the sources, and git tracks no file yet.
   @Test(arguments: ["clone", "clone/src/tactus"])
-  func `sessions that git does not track are installed, too`(tree top: String) async throws {
+  func `tools/install also installs sessions that git does not track`(tree top: String) async throws {
     let scratch = try ScratchFolder()
     let copy = scratch.path + "/clone/src/tactus"
     let words =
@@ -102,7 +101,7 @@ struct InstallTests {
   }
 
   @Test
-  func `a relative or dotted prefix is refused`() async throws {
+  func `tools/install refuses a --prefix that is relative or contains ..`() async throws {
     for prefix in ["relative", "", "/a/../../etc"] {
       let done = try await install("--prefix=\(prefix)", into: "/nowhere")
       #expect(done.status == 1 && done.errors.hasPrefix("install: "), "\(prefix): \(done)")

@@ -5,8 +5,9 @@ import Testing
 
 @testable import TactusApp
 
-/// The cases of LinkKit for the background, in JACK's terms. The program has no terminal here, so it is in
-/// the foreground only while a tablet subscribes to it. The tests read the number of peers from LinkHut.
+/// The rules of LinkKit (Ableton's library for iOS) for apps in the background, in JACK's terms. The program
+/// has no terminal here, so it is in the foreground only while a tablet subscribes to it. The tests read the
+/// number of peers from LinkHut.
 @Suite("With --life=auto", .serialized)
 struct LifeCycleTests {
   private func studio(_ options: String...) async throws -> (LabStage, ChildProcess, LabPeer) {
@@ -43,7 +44,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `Link rests while no controller listens, and returns for a controller`()
+  func `Link leaves the network until a controller subscribes`()
     async throws
   {
     let (stage, child, linkhut) = try await studio()
@@ -78,7 +79,8 @@ struct LifeCycleTests {
     try await linkhut.ask("sync on")
     try await linkhut.wait("peers", "1")
     try await Task.sleep(for: .milliseconds(1500))
-    // Two sessions that began within half a second of each other may need until now to become one.
+    // After 1.5 s the peer must still be counted. Two sessions that began within half a second of each other
+    // may need this time to become one.
     try await linkhut.wait("peers", "1")
     try await linkhut.ask("play")
     try await transport.wait("playing", "true")
@@ -91,7 +93,7 @@ struct LifeCycleTests {
   }
 
   @Test(arguments: [true, false])
-  func `a start of tactus that waits ends with tactus, a peer's does not`(isOurs: Bool) async throws {
+  func `a start that waits ends with tactus, unless a peer made the start`(isOurs: Bool) async throws {
     let (stage, child, linkhut) = try await studio("--startstop", "--count-in=4")
     let transport = try LabPeer(.jack, in: stage)
     try await linkhut.ask("sync on")
@@ -109,7 +111,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `a connected port keeps Link on the network, a lost port lets Link rest`() async throws {
+  func `Link stays on the network while a port of tactus is connected`() async throws {
     let (stage, child, linkhut) = try await studio()
     try await Task.sleep(for: .milliseconds(1500))
     #expect(try await linkhut.status().peers == 0)
@@ -126,7 +128,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `without --life=auto Link never rests`() async throws {
+  func `without --life=auto, Link never leaves the network`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program]))
     let linkhut = try LabPeer(.linkhut, in: stage)
@@ -138,7 +140,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `Link reports a missing interface, and meets peers on one that exists`()
+  func `Link reports a missing interface, and finds peers on an existing one`()
     async throws
   {
     let stage = try await LabStage()

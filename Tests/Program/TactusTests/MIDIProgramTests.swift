@@ -16,7 +16,7 @@ struct MIDIProgramTests {
   }
 
   @Test
-  func `a learned key taps the tempo, also after a restart`()
+  func `a learned MIDI key taps the tempo, also after a restart of tactus`()
     async throws
   {
     let stage = try await LabStage()
@@ -46,7 +46,7 @@ struct MIDIProgramTests {
   }
 
   @Test(arguments: [false, true])
-  func `a pedal is listed, kept connected, and shown when it is used`(onPipeWire: Bool)
+  func `a MIDI pedal is listed, stays connected, and is shown when it is used`(onPipeWire: Bool)
     async throws
   {
     let stage = onPipeWire ? try await LabStage("--pipewire") : try await LabStage()
@@ -60,7 +60,7 @@ struct MIDIProgramTests {
     #expect(bindings.first == "note 60 = tempo 133 now (configured)")
     #expect(bindings.contains("start = rewind, start (standard)"))
     #expect(bindings.allSatisfy { $0.contains(" = ") && $0.hasSuffix(")") })
-    // The pedal is switched on, off and on again.
+    // Switch the pedal on, off and on.
     for time in 1...2 {
       #expect(try await stage.run(program, "send", "tempo", "100").status == 0)
       let pedal = try ChildProcess(stage.command(["jack_midiseq", "Footswitch", "20000", "0", "60", "4000"]))
@@ -81,7 +81,7 @@ struct MIDIProgramTests {
   }
 
   @Test
-  func `a MIDI clock leads the session, and its tempo stays when it is lost`() async throws {
+  func `a MIDI clock leads the session, and its tempo stays if the clock stops`() async throws {
     let stage = try await LabStage()
     let tactus = try ChildProcess(stage.command([program, "--lead=midi"]))
     try await tactus.awaitLine(beginning: "OSC: ")

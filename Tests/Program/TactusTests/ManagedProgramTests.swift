@@ -30,7 +30,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `tactus waits for a manager that opens nothing, and reports that`() async throws {
+  func `tactus reports that it waits for a session manager that opens nothing`() async throws {
     let stage = try await LabStage()
     let mute = try manage(stage, try ScratchFolder())
     try await mute.awaitLine(beginning: "out: tactus: the session manager has not said what to open; waiting")
@@ -40,7 +40,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `a project is saved and opened again with its connections`()
+  func `a session manager's project is saved and opened with its connections`()
     async throws
   {
     let stage = try await LabStage()
@@ -50,8 +50,8 @@ struct ManagedProgramTests {
     try await first.awaitLine(
       beginning: "/nsm/server/announce s:tactus s::dirty:message: s:tactus i:1 i:0 i:")
     try await first.awaitLine(beginning: "out: session manager: fake manager")
-    // No JACK client exists before `open`, because its name is not known yet. An `open` from a stranger has
-    // no effect.
+    // No JACK client exists before the manager's `open` message, which brings the client's name. An `open`
+    // from another address has no effect.
     first.send("stranger /nsm/client/open \(home.path)/evil song evil")
     #expect(try await clients(stage) == ["system"])
     first.send("open \(home.project) song tactus.nABCD")
@@ -102,7 +102,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `sent and received channels come back with their connections`()
+  func `a reopened project has its sent and received channels with connections`()
     async throws
   {
     let stage = try await LabStage()
@@ -156,7 +156,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `tactus runs without a manager that refuses or does not answer`() async throws {
+  func `tactus runs on if a session manager refuses or does not answer`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     for (greeting, words) in [
@@ -178,7 +178,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `a project that can't be opened is refused with the reason`()
+  func `a session manager's project that can't be opened gets a refusal`()
     async throws
   {
     let stage = try await LabStage()
@@ -206,8 +206,8 @@ struct ManagedProgramTests {
       // The invalid file is left as it is, so that the user can repair it.
       #expect(try home.text(of: "sessions/song/tactus.nABCD/" + file) == text)
     }
-    // In the first case, a file stands in the place of the folder. In the second case, there is no JACK
-    // server. The manager gets both reasons.
+    // The manager also gets the reason in two more cases: a file stands in the place of the folder, or no
+    // JACK server runs.
     try home.write("", to: "sessions/song/file")
     let blocked = try manage(stage, home)
     try await blocked.awaitLine(beginning: "out: session manager")
@@ -224,6 +224,6 @@ struct ManagedProgramTests {
 }
 
 extension ScratchFolder {
-  /// The path of tactus's folder in a session, if this folder is the user's home.
+  /// The path of tactus's folder in the session "song", if this scratch folder is the user's home.
   fileprivate var project: String { path + "/sessions/song/tactus.nABCD" }
 }

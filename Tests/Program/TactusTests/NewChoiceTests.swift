@@ -9,8 +9,8 @@ import Testing
 @testable import TactusApp
 @testable import TactusSurface
 
-/// Two new settings, each of which consists of one row. HostSync's tests (`Gates`) test their effect in a
-/// cycle.
+/// Two new settings, each declared by a single row of the command table. Tests of HostSync (`Gates`) test the
+/// effect of such settings in a cycle.
 extension Choice {
   fileprivate static let pulseWhen = Choice(
     "pulse/when", \.pulse.when, "Pulses that are on come always, or only while the transport rolls.",
@@ -29,7 +29,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `a new choice is an option that reaches the audio settings`() throws {
+  func `a new row gives an option whose value reaches the audio settings`() throws {
     var configuration = Configuration()
     _ = try OptionParser(options: options).parse(["--pulse-when=rolling"], into: &configuration)
     #expect(configuration.choices.pulse.when == .rolling)
@@ -40,7 +40,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `a new choice appears as a key of the configuration and the state file`() throws {
+  func `a new row gives a key of the configuration and of the state file`() throws {
     let keys = ConfigurationKeys(options)
     var configuration = Configuration()
     try keys.apply(
@@ -52,7 +52,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `a new choice is in the man page and in every completion`() {
+  func `a new row is in the man page and in every shell's completion`() {
     let page = ManualPage.options(of: outline)
     #expect(page.contains("\\-\\-pulse\\-when") && page.contains("only while the transport rolls"))
     for text in [
@@ -66,7 +66,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `a new choice is an OSC address, with buttons and OSCQuery`() throws {
+  func `a new row gives an OSC address, with buttons and OSCQuery`() throws {
     var settings = SurfaceSettings()
     settings.table = table
     let peer = Peer(Endpoint(.loopback, port: 40_000))
@@ -106,7 +106,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `each option of a choice is spelt like its address`() {
+  func `each option is spelt like its OSC address`() {
     let names = Set(Configuration.options.map(\.long))
     for choice in Table.standard.choices {
       #expect(names.contains(choice.name) != choice.isMomentary, "\(choice.path)")

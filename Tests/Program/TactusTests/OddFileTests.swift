@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Tests files of every odd kind in the place of a small file.
+/// Tests what tactus does with a FIFO, folder, link, socket or device in the place of a small file.
 @Suite("Files of odd kinds")
 struct OddFileTests {
   private let folder: ScratchFolder
@@ -14,7 +14,8 @@ struct OddFileTests {
 
   private func path(_ name: String) -> String { folder.path + "/" + name }
 
-  /// Makes a FIFO without a writer, a folder, a link to nowhere, a socket, or a link to a device.
+  /// Makes a FIFO without a writer, a folder, a link to nowhere, a link to itself, a socket, or a link to a
+  /// device.
   private func put(_ kind: String, at name: String) throws {
     let place = path(name)
     switch kind {
@@ -40,13 +41,14 @@ struct OddFileTests {
   ]
 
   @Test(arguments: kinds)
-  func `an odd file as the configuration is refused in one line`(
+  func `a pipe, folder or device as configuration is refused in one line`(
     kind: String, words: String
   ) throws {
     try put(kind, at: "config.json5")
     let expected = UserError(path("config.json5") + ": " + words)
     #expect(throws: expected) { try Startup([], places: Places(folder: folder.path)) }
-    // A path on the command line may be a pipe, because a program may write into it. Here no program does.
+    // A path on the command line may be a pipe, because a program may write into the pipe. Here no program
+    // does, so the pipe counts as empty.
     let typed =
       kind == "pipe"
       ? UserError(path("config.json5") + ": this pipe ended without any text") : expected
@@ -55,9 +57,9 @@ struct OddFileTests {
     }
   }
 
-  @Test(  // No devices: if this failed as root, it would replace one of the machine.
+  @Test(  // without devices, which a failing test could replace if run as root
     arguments: kinds.filter { !$0.0.hasPrefix("/dev/") })
-  func `an odd file as the state is reported once and never replaced`(
+  func `a pipe, folder or socket as state file is reported and never replaced`(
     kind: String, words: String
   ) throws {
     try put(kind, at: "state.json5")
@@ -79,7 +81,7 @@ struct OddFileTests {
   }
 
   @Test(arguments: ["", "\n", "// only words\n", "/* and */ // more"])
-  func `an empty file counts as a file without keys`(text: String) throws {
+  func `an empty configuration or state file counts as a file without keys`(text: String) throws {
     try folder.write(text, to: "config.json5")
     try folder.write(text, to: "state.json5")
     try folder.write(text, to: "connections.json5")
@@ -109,7 +111,7 @@ struct OddFileTests {
   }
 
   @Test
-  func `a typed pipe is read to its end, with a limit on the wait`() async throws {
+  func `a pipe as --config is read to its end, and an endless one is refused`() async throws {
     let ended = try await ChildProcess.run(
       ["bash", "-c", "\"$0\" config --config <(sleep 0.2; echo '{bmp: 1}')", program])
     #expect(ended.status == 2 && ended.errors.contains(":1: unknown key \"bmp\""), "\(ended)")
@@ -132,7 +134,7 @@ struct OddFileTests {
   }
 
   @Test
-  func `sessions are only found beside this program or in its checkout`()
+  func `session folders are only found beside tactus or in its git clone`()
     throws
   {
     for place in ["usr/share/tactus/sessions", "sessions", "clone/sessions", "usr/sessions"] {

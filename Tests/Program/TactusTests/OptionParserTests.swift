@@ -43,7 +43,7 @@ struct Sample: Equatable {
 }
 
 @Test
-func `a value may follow with a space, with = or attached`() throws {
+func `an option's value may follow after a space, after =, or directly`() throws {
   for arguments in [["--bpm", "120.5"], ["--bpm=120.5"], ["-b", "120.5"], ["-b120.5"]] {
     var sample = Sample()
     let operands = try OptionParser(options: Sample.options).parse(arguments, into: &sample)
@@ -52,7 +52,7 @@ func `a value may follow with a space, with = or attached`() throws {
 }
 
 @Test
-func `short options bundle, and the last of a bundle may take a value`() throws {
+func `short options may stand together; the last of them may take a value`() throws {
   #expect(try Sample.parse("-lv").0 == Sample(loud: true, verbose: true))
   #expect(try Sample.parse("-lvn", "solo").0 == Sample(loud: true, verbose: true, name: "solo"))
   #expect(try Sample.parse("-lnv").0 == Sample(loud: true, name: "v"))
@@ -66,7 +66,7 @@ func `flags can be switched off again, and the last option wins`() throws {
 }
 
 @Test
-func `an optional value counts only if it is attached`() throws {
+func `an optional value belongs to its option only if it is attached`() throws {
   #expect(try Sample.parse("--click").0.click == "rolling")
   #expect(try Sample.parse("--click=always").0.click == "always")
   #expect(try Sample.parse("-kalways").0.click == "always")
@@ -81,12 +81,12 @@ func `operands may be anywhere; all after -- are operands`() throws {
 }
 
 @Test
-func `a list collects its values in their order`() throws {
+func `a repeated option of a list collects its values in their order`() throws {
   #expect(try Sample.parse("-c", "a=b", "--connect=c=d").0.connections == ["a=b", "c=d"])
 }
 
 @Test
-func `nothing after --help is read`() throws {
+func `words after --help are ignored`() throws {
   #expect(try Sample.parse("--help", "--nonsense").0.helped)
   #expect(try Sample.parse("-hq").0.helped)
 }
@@ -126,7 +126,7 @@ func `a negative number and a dash are values where a value is due`() throws {
     (["--port", "-3"], "--port takes a whole number from 1 to 65535, not \"-3\""),
     (["--lead", "me"], "--lead takes link, host or auto, not \"me\""),
   ] as [([String], String)])
-func `every mistake gets a line that says what is allowed`(arguments: [String], line: String) {
+func `every wrong option or value gets a line that says what is allowed`(arguments: [String], line: String) {
   var sample = Sample()
   do throws(UserError) {
     _ = try OptionParser(options: Sample.options).parse(arguments, into: &sample)
@@ -137,7 +137,7 @@ func `every mistake gets a line that says what is allowed`(arguments: [String], 
 }
 
 @Test
-func `slips count letters that are missing, added, wrong or swapped`() {
+func `a typing error's size counts letters missing, added, wrong or swapped`() {
   #expect(slips(from: "bmp", to: "bpm") == 1)
   #expect(slips(from: "serer", to: "server") == 1)
   #expect(slips(from: "", to: "name") == 4)

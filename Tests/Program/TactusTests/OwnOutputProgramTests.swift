@@ -11,7 +11,7 @@ import Testing
 @Suite("A user's own outputs, in the program", .serialized)
 struct OwnOutputProgramTests {
   @Test
-  func `outputs are options and keys; wrong and duplicate ones are refused`()
+  func `own outputs are options and keys; wrong and duplicate ones are refused`()
     throws
   {
     var configuration = try Configuration(arguments: [
@@ -41,7 +41,7 @@ struct OwnOutputProgramTests {
   }
 
   @Test
-  func `an added output exists at the next start, and plays`() throws {
+  func `an output added while tactus runs exists at the next start, and plays`() throws {
     var configuration = Configuration()
     var state = SurfaceState()
     configuration.choose(in: &state)
@@ -58,13 +58,13 @@ struct OwnOutputProgramTests {
     #expect(
       later.lists.outputs.map(\.text) == ["drums=clock rate=2"]
         && later.lists.outputs[0].settings.clock?.plays == true)
-    // A reload does not start an output that was stopped.
+    // A reload of the configuration does not start an output that the user stopped.
     configuration.choose(in: &state)
     #expect(state.lists.outputs.map(\.settings.clock?.plays) == [false])
   }
 
   @Test
-  func `a tablet adds, stops, starts and removes an output while it rolls`()
+  func `a tablet adds, stops, starts and removes an output during the song`()
     async throws
   {
     let stage = try await LabStage()

@@ -27,7 +27,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `key o opens the page, w shows its code, and a camera can pair`()
+  func `key o opens the page, w shows its QR code, and a phone can pair by it`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -50,7 +50,7 @@ struct PageProgramTests {
     #expect(try await phone.ask("connect \(page)") == "connected")
     phone.say("[\"/tactus/tempo\", 133]")
     try await terminal.see("133.00 BPM")
-    // The code for typing is the same as the code in the QR code.
+    // The pairing code to type is the same as the one in the QR code.
     #expect(try await code(stage).filter { $0 != "-" } == parts[1])
 
     try await terminal.press("o")
@@ -59,7 +59,7 @@ struct PageProgramTests {
     try await terminal.see("Page: closed")
     try await terminal.press("w")
     try await terminal.see("Page     off", "Page: closed")
-    // A message names the next leader, and the view shows it.
+    // The view shows a message with the next leader.
     try await terminal.press("l")
     try await terminal.see("Leads: host, the JACK program", "Link (host: none yet)")
     try await terminal.press("q")
@@ -67,7 +67,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `tactus web says where the page is, or how to open it`() async throws {
+  func `tactus web prints the page's address, or how to open the page`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let nobody = try await stage.run(program, "web")
     #expect(nobody.status == 69 && nobody.output == "")
@@ -89,7 +89,7 @@ struct PageProgramTests {
     #expect(open.contains("Page  \(page)\n") && open.contains("Both  \(page)#"), "\(open)")
     #expect(try await stage.run(program, "doctor").output.contains("Page: open at \(page)"))
     await end(here)
-    // A page that a user opened while tactus played is closed at the next start.
+    // A page that a user opened by a key or command is closed at the next start.
     let again = try await start(stage, "--web")
     #expect(try await stage.run(program, "web").output.contains("Only this machine"))
     await end(again)
@@ -136,7 +136,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `tactus web draws the code if the terminal has room for it`() async throws {
+  func `tactus web draws the QR code if the terminal has room for it`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let tactus = try await start(stage, "--web-open")
     let terminal = try await Terminal(in: stage, columns: 80, rows: 30)
@@ -151,7 +151,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `tactus web --forget unpairs all browsers, running or not`()
+  func `tactus web --forget unpairs all browsers, whether tactus runs or not`()
     async throws
   {
     let stage = try await LabStage()
@@ -187,7 +187,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `the code in a socket address pairs a program or a foreign page`()
+  func `the code in a WebSocket address pairs a program or a foreign page`()
     async throws
   {
     let stage = try await LabStage()
@@ -205,7 +205,7 @@ struct PageProgramTests {
     #expect(try await watcher.receive("/tactus/error").contains("not paired"))
     let site = try Phone(in: stage)
     #expect(try await site.ask("connect \(here) \(code) https://strudel.cc") == "connected")
-    // Six wrong codes from a page of another site lock out no other program of this machine.
+    // Six wrong codes from a page of another site do not lock out the programs of this machine.
     for number in 0..<6 {
       let answer = try await site.ask("connect \(here) AAAA-BBBB-CCCC-DDD\(number) https://evil.example")
       #expect(answer == (number < 5 ? "refused 403" : "refused 429"))
@@ -215,7 +215,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `a damaged or readable secret is reported and replaced`() async throws {
+  func `a page's secret that is damaged or readable by others is replaced`() async throws {
     let stage = try await LabStage()
     let file = "$XDG_STATE_HOME/tactus/pairing.json5"
     let written = try await stage.run(

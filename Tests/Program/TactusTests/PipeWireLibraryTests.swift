@@ -14,7 +14,7 @@ struct PipeWireLibraryTests {
   }
 
   @Test
-  func `PipeWire is used if it answers and jackd does not`() {
+  func `PipeWire's libjack is used if PipeWire answers`() {
     #expect(choice() == .pipeWire)
     #expect(choice(answers: false) == .stay)
     #expect(choice(installed: false) == .stay)
@@ -22,16 +22,16 @@ struct PipeWireLibraryTests {
   }
 
   @Test
-  func `when PipeWire is gone tactus looks for jackd again`() {
+  func `when PipeWire is gone, tactus uses the system's libjack`() {
     #expect(choice(loaded: true, marked: true) == .stay)
     #expect(choice(answers: false, loaded: true, marked: true) == .system)
     // A library that pw-jack has chosen stays.
     #expect(choice(answers: false, loaded: true) == .stay)
   }
 
-  /// While PipeWire's state stays the same, restarts change the library at most once.
+  /// While PipeWire's state stays the same, tactus restarts itself at most once to use another libjack.
   @Test
-  func `tactus never restarts itself for ever`() {
+  func `restarts to change the JACK library come to an end`() {
     for answers in [false, true] {
       for works in [false, true] {
         var (loaded, marked, starts) = (false, false, 0)

@@ -17,7 +17,7 @@ struct PresenceTests {
     }
   }
 
-  /// The results of `judge` for these signs, each at its time in seconds.
+  /// The results of `judge` for these signals, each with its time in seconds.
   private func judgements(_ life: Presence.Life, _ moments: (Double, Presence.ActivitySignals)...) -> [Bool] {
     var presence = Presence(life)
     return moments.map { presence.judge($0.1, at: seconds($0.0)) }
@@ -35,7 +35,7 @@ struct PresenceTests {
   }
 
   @Test
-  func `with --life=auto, each single reason keeps Link on the network`() {
+  func `with --life=auto, any one of four reasons keeps Link on the network`() {
     for signs in allSigns {
       let isReason = signs.isForeground || signs.isMoving || signs.syncsStartStop || signs.isConnected == true
       #expect(judgements(.auto, (0, signs), (3600, signs)) == [isReason, isReason], "\(signs)")
@@ -44,7 +44,7 @@ struct PresenceTests {
   }
 
   @Test
-  func `only a cable that stays unplugged lets Link rest`() {
+  func `Link leaves the network after its last port is unconnected for 1 s`() {
     let said = judgements(
       .auto, (0, connected), (1, out), (1.9, out), (1.95, connected), (10, out), (10.9, out), (11, out),
       (11.02, connected))
@@ -52,7 +52,7 @@ struct PresenceTests {
   }
 
   @Test
-  func `without a server the presence stays as it was`() {
+  func `without a JACK server, Link stays on or off the network as it was`() {
     let playing = judgements(
       .auto, (0, connected), (1, noServer), (3600, noServer), (3600.1, out), (3600.3, connected))
     #expect(playing == [true, true, true, true, true])

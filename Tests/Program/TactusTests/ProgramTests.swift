@@ -15,7 +15,7 @@ func `help and version go to standard output and need no server`() async throws 
 }
 
 @Test
-func `a wrong command line ends with 2, the reason and a hint at the help`()
+func `a wrong command line ends with status 2, a reason and a hint`()
   async throws
 {
   let done = try await ChildProcess.run([program, "--sever=x"])
@@ -42,7 +42,7 @@ func `--server wins over JACK_DEFAULT_SERVER`() async throws {
 }
 
 @Test
-func `a probe without a server prints nothing and ends with 69`() async throws {
+func `--probe without a JACK server prints nothing and ends with status 69`() async throws {
   let done = try await ChildProcess.run([program, "--probe", "--server", "nobody"])
   #expect(done.status == 69 && done.output == "" && done.errors == "")
 }
@@ -60,13 +60,13 @@ func `a sound file that can't be used is a usage error that names it`()
 }
 
 @Test
-func `a name that JACK can't take is a usage error`() async throws {
+func `a client name that JACK can't take is a usage error`() async throws {
   let done = try await ChildProcess.run([program, "--name=a:b", "--server=nobody"])
   #expect(done.status == 2 && done.errors.contains("no colon"))
 }
 
 @Test
-func `output that can't be written is a failure, unless the reader left`()
+func `output that can't be written is a failure, unless its reader has ended`()
   async throws
 {
   for words in ["--help", "--version", "man", "config --print-default", "completions bash", "session list"] {
@@ -104,7 +104,7 @@ extension ChildProcess {
 @Suite("The program on a server", .serialized)
 struct ProgramOnServerTests {
   @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
-  func `the first line names the server, and end signals give 0`(
+  func `the first line names the JACK server, and a signal ends with status 0`(
     signal: Int32
   ) async throws {
     let stage = try await LabStage("--name", "studio", "--rate", "44100", "--period", "128")
@@ -122,7 +122,7 @@ struct ProgramOnServerTests {
   }
 
   @Test
-  func `--wait waits for a server, and still ends with 0 without one`()
+  func `--wait waits for a JACK server; a signal ends the wait with status 0`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -145,7 +145,7 @@ struct ProgramOnServerTests {
   }
 
   @Test
-  func `several programs can start and end at one moment on a busy machine`() async throws {
+  func `several tactus can start and end at the same moment on a busy machine`() async throws {
     let stage = try await LabStage()
     let busy = try (0..<4).map { _ in try ChildProcess(["sh", "-c", "while :; do :; done"]) }
     defer { for loop in busy { loop.signal(SIGKILL) } }
@@ -169,7 +169,7 @@ struct ProgramOnServerTests {
   }
 
   @Test
-  func `a program outlives its server, and returns with the next one`() async throws {
+  func `tactus outlives its JACK server, and joins the next one`() async throws {
     let stage = try await LabStage("--no-server")
     let start = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
     let first = try ChildProcess(start)

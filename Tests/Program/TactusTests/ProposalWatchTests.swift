@@ -14,13 +14,13 @@ struct ProposalWatchTests {
   }
 
   @Test
-  func `proposals are expected with a leader or start/stop sync only`() {
+  func `the audio thread has proposals only with a leader or start/stop sync`() {
     #expect(!expects())
     #expect(expects(.host) && expects(.midi) && expects(sync: true))
   }
 
   @Test
-  func `a tempo change by a JACK client is followed for ten seconds`() {
+  func `after a JACK client changes the tempo, polling goes on for ten seconds`() {
     var watch = ProposalWatch()
     func expects(_ requests: UInt64, at seconds: Int64) -> Bool {
       watch.expects(

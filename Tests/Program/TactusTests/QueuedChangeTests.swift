@@ -11,7 +11,7 @@ import Testing
 /// Tests changes and starts that wait for their beat.
 struct QueuedChangeTests {
   @Test
-  func `the audio thread has a queued change until the change is withdrawn`() {
+  func `the audio thread keeps a queued change until the change is withdrawn`() {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
@@ -21,7 +21,8 @@ struct QueuedChangeTests {
     let change = QueuedChange(at: Beats(8), tempo: Tempo(150), meter: Meter(beatsPerBar: 7, beatType: 8))
     desk.expect(change)
     #expect(desk.settings.queued == change && desk.takeLasting() == nil)
-    // The choice takes effect first, and the queued change is withdrawn after it.
+    // The new meter takes effect as a setting first; only later the queued change is withdrawn. Between the
+    // two, the audio thread has both.
     _ = desk.obey(.start(.beat), at: .zero)
     desk.choose(true) { $0.choices.meter = change.meter ?? Meter() }
     #expect(desk.settings.queued == change && desk.settings.meter == change.meter)
@@ -31,7 +32,7 @@ struct QueuedChangeTests {
   }
 
   @Test(arguments: [(nil, 4), (.bar, 4), (.beat, 1), (.now, 0)] as [(LaunchMoment?, Double)])
-  func `without a server peers start on the bar or beat asked for`(launch: LaunchMoment?, grid: Double) {
+  func `without JACK, peers still start on the chosen bar or beat`(launch: LaunchMoment?, grid: Double) {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     var shown = SurfaceState(timeline: state.timeline)
@@ -40,7 +41,7 @@ struct QueuedChangeTests {
     let desk = CommandHandler(
       link: link, exchange: exchange, door: SessionActions(exchange: exchange, state: state), state: shown,
       wake: {})
-    // One and a quarter beats after beat 0.
+    // This time is one and a quarter beats after beat 0 at 120 BPM.
     let time = state.timeline.timeOrigin + Micros(625_000)
     _ = desk.obey(.start(launch), at: time)
     let start = link.captureAppState()

@@ -15,7 +15,7 @@ private let labels: [String] = Table.standard.rows.filter { row in
   return !data.contains(row.path)
 }.map(\.path)
 
-/// The same values as a tactus in another language would send them.
+/// The same values as a tactus with labels in another language would send them.
 private func relabelled(_ values: [(row: Node, arguments: [Argument])]) -> [(
   row: Node, arguments: [Argument]
 )] {
@@ -101,10 +101,10 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test(arguments: states.indices)
-  func `a remote view restores the same state if labels have other words`(number: Int) {
+  func `a remote view restores the same state if labels are in other words`(number: Int) {
     let (plain, other) = told(number)
     var state = other.state
-    // These texts are shown unchanged, and no program reads them.
+    // The view shows these texts unchanged, and no program reads them.
     (state.jack.sinks, state.message) = (plain.state.jack.sinks, plain.state.message)
     state.place = plain.state.place  // titles of songs, as the user wrote them
     #expect(state == plain.state)
@@ -115,7 +115,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test(arguments: states.indices)
-  func `the doctor and status find the same if all labels have other words`(number: Int) {
+  func `the doctor and status find the same if labels are in other words`(number: Int) {
     let (plain, other) = told(number)
     func judge(_ told: RemoteValues) -> [Finding] { DoctorCommand.judge(told, port: 20809) }
     #expect(judge(other).map(\.grade) == judge(plain).map(\.grade))
@@ -126,7 +126,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test
-  func `the texts are labels, and each state has a word beside its label`() {
+  func `each state that has a label for people also has a word for programs`() {
     #expect(labels.count > 15 && labels.contains("status") && labels.contains("lead/midi/str"))
     for path in [
       "transport/state", "lead/now", "lead/midi/state", "jack/timebase/kind", "jack/sink/state", "web/reach",
@@ -140,7 +140,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test
-  func `without any value the doctor claims nothing`() {
+  func `without any value from tactus, the doctor claims nothing`() {
     let told = RemoteValues([])
     #expect(
       told.state.jack.timebase == .unknown && told.state.page.reach == .unknown
@@ -150,7 +150,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test
-  func `a state word of a newer tactus is read as unknown`() {
+  func `an unknown state word from a newer tactus is read as "unknown"`() {
     for (path, arguments) in [
       ("transport/state", ["flying"]), ("lead/now", ["moon"]), ("lead/midi/state", ["late", "0"]),
       ("jack/timebase/kind", ["shared", "x"]), ("web/reach", ["moon", "0"]), ("jack/sink/state", ["some"]),
@@ -162,7 +162,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test
-  func `the page compares no label`() throws {
+  func `the page's scripts never compare a label`() throws {
     let folder = Lab.top + "/Sources/Control/TactusWeb/Page"
     var isFound = false
     for name in WholeFile.names(in: folder) where name.hasSuffix(".js") {

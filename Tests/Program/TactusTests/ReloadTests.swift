@@ -37,7 +37,7 @@ struct ReloadTests {
   }
 
   @Test
-  func `every option can be copied between configurations`() throws {
+  func `every option can be copied from one configuration to another`() throws {
     let full = try written(
       """
       {name: 'a', server: 'b', connect: ['click_1=x:y'], autoconnect: true, 'start-server': true, wait: true, tempo: 99,
@@ -59,7 +59,7 @@ struct ReloadTests {
   }
 
   @Test
-  func `keys about the start are named, and wait for the next start`() throws {
+  func `a reload names changed keys that only count at the next start`() throws {
     let reload = Reload(
       from: try written("{}"), to: try written("{tempo: 90, name: 'other', 'click-gain': 1}"),
       present: Configuration())
@@ -70,7 +70,7 @@ struct ReloadTests {
   }
 }
 
-/// The program without a terminal, as a service has it, controlled by signals.
+/// tactus without a terminal, as a service runs it, controlled by signals.
 @Suite("A service that is sent signals", .serialized)
 struct SignalledProgramTests {
   private func start(_ stage: LabStage, _ home: ScratchFolder, _ wrapper: String...) async throws
@@ -133,7 +133,7 @@ struct SignalledProgramTests {
   }
 
   @Test
-  func `under nohup SIGHUP has no effect`() async throws {
+  func `under nohup, SIGHUP has no effect on tactus`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait", "nohup")
@@ -146,13 +146,13 @@ struct SignalledProgramTests {
   }
 
   @Test
-  func `SIGUSR1 saves choices at once, so that they survive SIGKILL`() async throws {
+  func `SIGUSR1 saves choices at once, so they survive a SIGKILL`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait")
     #expect(try await ask(stage, "click/offset", "12.5") == "click/offset is 12.5 ms now\n")
-    // The choice is saved at once. Without the signal, tactus would wait in case a fader still
-    // moves.
+    // The choice is saved at once. Without the signal, tactus would wait for a while, because the value may
+    // come from a fader that still moves.
     try await signal(stage, "USR1")
     try await child.awaitComplaint("your choices are saved")
     try await signal(stage, "KILL")

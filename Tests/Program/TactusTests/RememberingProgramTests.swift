@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// The program with a configuration and a state file. The lab has folders of its own for both.
+/// The program with a configuration and a state file. The lab has its own folders for both files.
 @Suite("The program's configuration and memory", .serialized)
 struct RememberingProgramTests {
   private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {
@@ -17,7 +17,7 @@ struct RememberingProgramTests {
   }
 
   @Test
-  func `choices come from the file, and changes survive a restart`()
+  func `choices come from the configuration, and changes survive a restart`()
     async throws
   {
     let stage = try await LabStage()
@@ -58,7 +58,7 @@ struct RememberingProgramTests {
       try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5 (none yet)\n"))
   }
 
-  /// Starts tactus at 121 BPM with a bend to 133.1 BPM, and a view of JACK's transport.
+  /// Starts tactus at 121 BPM, bends its tempo to 133.1 BPM, and starts a peer that reads JACK's transport.
   private func bent(_ stage: LabStage) async throws -> (ChildProcess, LabPeer) {
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: ")
@@ -72,7 +72,7 @@ struct RememberingProgramTests {
 
   /// - Parameter signal: the signal that ends tactus; nil: a controller sends `quit`.
   @Test(arguments: [SIGTERM, SIGKILL, nil])
-  func `a bend held at the end of tactus is not its next tempo`(signal: Int32?) async throws {
+  func `a tempo bend held at the end of tactus is not its next tempo`(signal: Int32?) async throws {
     let stage = try await LabStage()
     let (first, transport) = try await bent(stage)
     // Wait longer than tactus waits before it writes the state file.
@@ -86,7 +86,7 @@ struct RememberingProgramTests {
     #expect(await next.status() == 0)
   }
 
-  @Test func `a bend that is held while choices are saved is not saved`()
+  @Test func `a tempo bend that is held while choices are saved is not saved`()
     async throws
   {
     let stage = try await LabStage()
@@ -104,7 +104,7 @@ struct RememberingProgramTests {
   }
 
   @Test(arguments: [SIGTERM, nil])
-  func `after tactus has left, the session has the tempo from before a bend`(signal: Int32?) async throws {
+  func `at its end, tactus gives the session the tempo from before a bend`(signal: Int32?) async throws {
     let stage = try await LabStage()
     let peer = try LabPeer(.reference, in: stage)
     try await peer.found()
@@ -123,7 +123,7 @@ struct RememberingProgramTests {
   }
 
   @Test
-  func `choices forgotten while tactus plays are not saved at its end`() async throws {
+  func `choices that config --forget dropped are not saved when tactus ends`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program]))
     try await child.awaitLine(beginning: "OSC: ")
@@ -138,7 +138,7 @@ struct RememberingProgramTests {
         && forgotten.errors
           == "tactus: forgotten for the next start; the running tactus keeps its values until it ends\n"
     )
-    // tactus still uses the value, but from now on remembers only new choices.
+    // tactus still uses the forgotten value, but from now on remembers only new choices.
     #expect(
       try await shell(stage, "$1 send click/offset; $1 send clock/offset 2").output
         == "5\nclock/offset is 2 ms now\n")
@@ -149,7 +149,7 @@ struct RememberingProgramTests {
   }
 
   @Test
-  func `a full disk gives one warning, and the old state stays whole`() async throws {
+  func `a full disk gives one warning, and the old state file stays whole`() async throws {
     let stage = try await LabStage()
     let prepared = try await shell(
       stage,
@@ -173,7 +173,7 @@ struct RememberingProgramTests {
   }
 
   @Test
-  func `a wrong configuration is one line, status 2, and nothing starts`() async throws {
+  func `a wrong configuration gives one line, status 2, and starts nothing`() async throws {
     let done = try await ChildProcess.run(
       ["sh", "-c", "printf '{\\n  tmepo: 120,\\n}' | \"$1\" --config /dev/stdin", "sh", program])
     #expect(done.status == 2 && done.output == "")

@@ -9,7 +9,7 @@ import Testing
 @Suite("Hands that never rest")
 struct RestlessHandTests {
   @Test(arguments: ["now", "bar"])
-  func `a transport flipped 200 times a second ends in its last state`(
+  func `a transport started and stopped 200 times a second ends as last asked`(
     launch: String
   ) async throws {
     let stage = try await LabStage()
@@ -20,8 +20,8 @@ struct RestlessHandTests {
     try await peer.ask("enable on")
     try await peer.ask("sync on")
     let time = try await peer.wait("peers", "1").time
-    // The sessions of the two programs may be of the same age, so neither program has joined the
-    // other yet.
+    // The sessions of the two programs may have the same age, so that none has joined the other yet. A common
+    // tempo shows that they have joined.
     try await peer.ask("tempo 300")
     try await peer.wait("tempo", "300")
     func beat() async throws -> Double { try await peer.ask("beat \(time)")["beat"]?.number ?? .nan }
@@ -44,7 +44,8 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// It does not matter which state wins, but in the end all programs must have the same state, and keep it.
+  /// It does not matter whether the last start or the last stop wins, but in the end all programs must agree
+  /// on it, and stay so.
   @Test(arguments: ["now", "bar"])
   func `incessant starts and stops by three programs end in one state`(launch: String)
     async throws
@@ -89,7 +90,8 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// The states of jackd in which the test kills it. Its process id is in the lab's /dev/shm.
+  /// The states of jackd in which the test kills it. The process id of jackd is in the file /dev/shm/jackd of
+  /// the lab.
   private enum Scene: String, CaseIterable {
     case rest = "true"
     case rolling = "$1 send launch now && $1 send start"
@@ -101,7 +103,7 @@ struct RestlessHandTests {
   }
 
   @Test
-  func `tactus returns to a jackd that was killed, at any rate`()
+  func `tactus returns to a jackd that restarts with another sample rate`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -184,7 +186,7 @@ struct RestlessHandTests {
       beginning: "MIDI and keys: too many messages at once", "MIDI: learned note 60 ch 1 = tempo/tap")
     var tempo = ""
     for _ in 0..<100 where Double(tempo).map({ abs($0 - 144) > 0.01 }) ?? true {
-      // Meanwhile tactus always answers OSC commands.
+      // During the flood, tactus always answers OSC commands.
       let told = try await stage.run(program, "send", "tempo")
       #expect(told.status == 0, "\(told)")
       tempo = told.output.split(separator: "\n").first.map(String.init) ?? ""
@@ -200,9 +202,9 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// Packets that `tools/bench osc` found to cost much; its figures are for the release build.
+  /// Packets that take tactus long, as `tools/bench osc` found with the release build.
   @Test(arguments: ["query", "xx/" + String(repeating: "quantum", count: 33)])
-  func `a flood of expensive OSC blocks neither pings nor the end`(path: String)
+  func `a flood of expensive OSC packets blocks neither pings nor the end`(path: String)
     async throws
   {
     let stage = try await LabStage()

@@ -21,7 +21,7 @@ struct RunScriptTests {
   }
 
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-  func `without a server a private one starts, and ends with the program`(signal: Int32)
+  func `without a JACK server tools/run starts its own and ends it with tactus`(signal: Int32)
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -36,16 +36,16 @@ struct RunScriptTests {
   }
 
   @Test
-  func `the private server ends with the program and with the script`() async throws {
+  func `the JACK server of tools/run ends when tactus or the script is killed`() async throws {
     for victim in ["^[^ ]*/tactus$", "^bash .*/tools/run$"] {
       let stage = try await LabStage("--no-server")
       let child = try ChildProcess(run(on: stage))
       #expect(try await child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
       try #require(await stage.run("pkill", "-KILL", "-f", victim).status == 0)
       #expect(await child.status() == 137)
-      // The script waits for the server's end. If the script itself was killed, the test must wait for the
-      // server's end. Otherwise the next client may connect while the old server ends, and libjack then
-      // waits five seconds for an answer.
+      // The script waits for the server's end, but if the script itself was killed, the test must wait
+      // instead. Otherwise the next client may connect while the old server ends, and libjack then waits five
+      // seconds for an answer.
       var rest = try await left(on: stage)
       for _ in 0..<150 where rest != "" {
         try await Task.sleep(for: .milliseconds(100))
@@ -56,7 +56,7 @@ struct RunScriptTests {
   }
 
   @Test
-  func `with a server tools/run uses it and prints nothing of its own`() async throws {
+  func `tools/run uses a running JACK server and prints nothing of its own`() async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(run(on: stage))
     #expect(try await child.line()?.hasPrefix("JACK server \"studio\"") == true)
@@ -76,7 +76,7 @@ struct RunScriptTests {
   }
 
   @Test
-  func `a named server is not replaced by a private one`() async throws {
+  func `for a missing --server, tools/run starts no other JACK server`() async throws {
     let stage = try await LabStage("--no-server")
     let done = try await ChildProcess.run(run(on: stage, "--server=nobody"))
     #expect(done.status == 69)
@@ -85,7 +85,7 @@ struct RunScriptTests {
   }
 
   @Test
-  func `a build is announced, and only if there is something to build`()
+  func `tools/run announces a build, and only if the sources have changed`()
     async throws
   {
     let scratch = try ScratchFolder()
@@ -122,7 +122,7 @@ struct RunScriptTests {
   }
 
   @Test
-  func `help, version and a wrong option start no server`() async throws {
+  func `with --help, --version or a wrong option, tools/run starts no server`() async throws {
     let stage = try await LabStage("--no-server")
     let version = try await ChildProcess.run(run(on: stage, "--version"))
     #expect(version.status == 0 && version.output.hasPrefix("tactus ") && version.errors == "")

@@ -11,7 +11,7 @@ struct RunningNoteTests {
   private let two = RunningNote.Content(name: "tactus-01", port: 41234)
 
   @Test
-  func `the note of a running tactus ends with it and only its user reads it`() throws {
+  func `the file that notes a running tactus goes with it, private to its user`() throws {
     let scratch = try ScratchFolder()
     let folder = scratch.path + "/tactus"
     #expect(RunningNote.all(in: folder) == [])
@@ -26,7 +26,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `without XDG_RUNTIME_DIR the folder of systemd is used`() throws {
+  func `without XDG_RUNTIME_DIR, the folder /run/user/UID is used`() throws {
     let scratch = try ScratchFolder()
     let users = scratch.path
     #expect(RunningNote.folder("/run/me", ofUsers: users) == "/run/me/tactus")
@@ -38,7 +38,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `notes left by a crash are deleted, and invalid ones ignored`() throws {
+  func `the note of a crashed tactus is deleted, and an invalid note ignored`() throws {
     let scratch = try ScratchFolder()
     try scratch.write("{\"name\": \"dead\", \"port\": 4}", to: "4.json5")
     let note = RunningNote(two, in: scratch.path)
@@ -56,7 +56,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `a command finds the only tactus, the usual port, or a name`() throws {
+  func `a command finds the only tactus, one by its name, or the usual port`() throws {
     func port(_ whereabouts: Whereabouts, _ running: RunningNote.Content...) -> String {
       do throws(UserError) {
         return "\(try whereabouts.port(of: running))"
@@ -80,7 +80,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `a second tactus of the same name is refused with advice`()
+  func `a second tactus with the same name is refused with advice`()
     async throws
   {
     let stage = try await LabStage()
@@ -95,7 +95,7 @@ struct RunningNoteTests {
     let session = try await stage.run(program, "session", "start", "modular")
     #expect(session.status == 1, "\(session)")
     #expect(session.errors == line + "-- --name=NAME starts a second one beside it\n")
-    // If no note can be found (cron, sudo), JACK still shows the client.
+    // If the note of the running tactus can't be found (under cron or sudo), JACK still shows its client.
     let blind = try await stage.run("env", "-u", "XDG_RUNTIME_DIR", program)
     #expect(blind.status == 1, "\(blind)")
     #expect(blind.errors.hasPrefix("tactus: tactus runs already, as JACK client \"tactus\""), "\(blind)")
@@ -110,7 +110,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `two tactus are found by name, and a single one at any port`() async throws {
+  func `commands find two tactus by their names, and a single one at any port`() async throws {
     let stage = try await LabStage()
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: 127.0.0.1:20809")

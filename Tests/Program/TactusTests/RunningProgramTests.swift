@@ -23,7 +23,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `the timebase master is named as far as the server tells`() async throws {
+  func `the timebase master's name is guessed from the JACK clients`() async throws {
     let stage = try await LabStage()
     let listen = [Lab.top + "/tools/listen", "--no-link", "--json", "--name"]
     let hydrogen = try ChildProcess(
@@ -53,7 +53,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `the timebase is left to a host, at once or at the next stop`()
+  func `tactus leaves the timebase to a DAW, at once or at the next stop`()
     async throws
   {
     let stage = try await LabStage()
@@ -102,7 +102,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `values are read and set; a refusal gives its reason and 1`() async throws {
+  func `tactus send reads and sets values; a refusal has a reason and status 1`() async throws {
     let stage = try await LabStage()
     let child = try await start(stage)
     func send(_ words: String...) async throws -> ChildProcess.Finished {
@@ -146,7 +146,7 @@ struct RunningProgramTests {
       #expect(done.status == 2 && done.output == "", "\(words): \(done)")
       #expect(done.errors.hasPrefix("tactus: send: \(line)"), "\(done.errors)")
     }
-    // The running program reports a fault that only it can know.
+    // The running tactus reports a fault that the command table can't find.
     let other = try LabPeer(.jack, in: stage)
     try await other.ask("stop")
     let meter = try await send("meter", "4", "3")
@@ -160,7 +160,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `a refused command ends with 1 and the reason`() async throws {
+  func `tactus send ends a refused command with status 1 and the reason`() async throws {
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
     let child = try await start(stage, "--wait", "--server=stage")
@@ -174,7 +174,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `with --json each line of output is JSON`() async throws {
+  func `with --json, each line of output is JSON`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program, "--json"]))
     var message = ""
@@ -187,7 +187,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `the status is text or JSON; without a tactus it is one line and 69`() async throws {
+  func `tactus status is text or JSON; without a tactus it has exit status 69`() async throws {
     let stage = try await LabStage()
     let nobody = try await stage.run(program, "status")
     #expect(nobody.status == 69 && nobody.output == "")
@@ -249,7 +249,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `the monitor prints all values, then only changes`()
+  func `tactus monitor prints all values first, then only changes`()
     async throws
   {
     let stage = try await LabStage()
@@ -285,7 +285,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `changes before the subscription of the monitor are printed once`() {
+  func `changes before tactus monitor has subscribed are printed once`() {
     let row = Table.standard.row("tempo")!
     var changes = Changes(since: [(row, [.float32(120)])])
     func dump(_ tempo: Float) -> [Message] {
@@ -297,13 +297,13 @@ struct RunningProgramTests {
     #expect(changes.line(dump(121)) == "{\"tempo\": 121, \"peers\": 0}")
     #expect(changes.line(dump(121)) == nil)
     #expect(changes.line(dump(120)) == "{\"tempo\": 120}")
-    // A beat is printed each time, even if its values have not changed.
+    // The monitor prints each beat, even if its values have not changed.
     let beat = [Message(Table.address("beat"), .int32(1), .int32(1))]
     #expect(changes.line(beat) != nil && changes.line(beat) != nil)
   }
 
   @Test
-  func `connections are kept, also with the next server`()
+  func `connections are kept, also with the next JACK server`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -322,7 +322,8 @@ struct RunningProgramTests {
       let late = try ChildProcess(
         stage.command([program, "--server=stage", "--name=late", "--osc=9124", "--no-link"]))
       try await late.awaitLine(beginning: "OSC: ")
-      // The server's only input there is a MIDI port, so this connection can't be made, which does no harm.
+      // The only free input of this server is a MIDI port, so the connection from the audio port can't be
+      // made, which does no harm.
       #expect(try await stage.cables(of: "tactus:pulse", server: "stage") == [])
       late.signal(SIGTERM)
       #expect(await late.status() == 0)

@@ -33,7 +33,7 @@ struct SecretFileTests {
   }
 
   @Test
-  func `the first look creates a secret, and all tactus share it`() throws {
+  func `the first read creates the page's secret, and all tactus share it`() throws {
     let one = file(path)
     #expect(one.known == nil)
     let secret = one.current()
@@ -44,7 +44,7 @@ struct SecretFileTests {
   }
 
   @Test
-  func `a renewed secret reaches every tactus at its next look`() throws {
+  func `a renewed secret reaches every tactus when it next reads the file`() throws {
     let (one, other) = (file(path), file(path))
     let before = one.current()
     #expect(other.current() == before)
@@ -61,7 +61,7 @@ struct SecretFileTests {
     "", "{", "\0\u{FFFD}", "{code: 7, token: true}", "{code: \"K7QM-3XPA-9BCD-EFGH\"}",
     "{code: \"K7QM-3XPA-9BCD-EFGH\", token: \"\"}", String(repeating: "[", count: 10_000),
   ])
-  func `a damaged secret is reported and replaced`(text: String) throws {
+  func `a damaged secret of the page is reported and replaced`(text: String) throws {
     try scratch.write(text, to: "state/tactus/pairing.json5")
     #expect(chmod(path, 0o600) == 0)
     let secret = file(path).current()
@@ -70,7 +70,7 @@ struct SecretFileTests {
   }
 
   @Test
-  func `a secret that others could read is replaced`() throws {
+  func `a secret that other users could read is replaced`() throws {
     let before = file(path).current()
     #expect(chmod(path, 0o640) == 0)
     let after = file(path).current()
@@ -132,7 +132,7 @@ struct SecretFileTests {
   }
 
   @Test
-  func `without a place the secret is for this run alone`() {
+  func `without a state folder, the secret is for this run alone`() {
     let one = file(nil)
     #expect(one.current() == one.current() && one.current() != file(nil).current())
     #expect(notices.texts.isEmpty)

@@ -35,7 +35,7 @@ private struct ServiceSocket: ~Copyable {
 }
 
 @Test(arguments: ["", "@"])
-func `systemd gets one READY, each new status, and the end`(kind: String) {
+func `systemd gets one READY, each new status, and the report of the end`(kind: String) {
   let path = kind + "/tmp/tactus-notify-\(getpid())-\(kind.count)"
   defer { unlink(path) }
   let manager = ServiceSocket(at: path)
@@ -54,7 +54,7 @@ func `systemd gets one READY, each new status, and the end`(kind: String) {
 }
 
 @Test(arguments: [nil, "", "relative", "/nowhere/at/all", "/" + String(repeating: "x", count: 200)])
-func `without a usable socket nothing happens`(path: String?) {
+func `without a usable NOTIFY_SOCKET, service reports do nothing`(path: String?) {
   let report = ServiceReport(socket: path)
   report.ready("here")
   report.show("still here")
@@ -62,7 +62,7 @@ func `without a usable socket nothing happens`(path: String?) {
 }
 
 @Test
-func `a service is ready when it waits for a server, and says goodbye`()
+func `a service is ready when it waits for JACK, and reports its end`()
   async throws
 {
   let path = "/tmp/tactus-notify-program-\(getpid())"

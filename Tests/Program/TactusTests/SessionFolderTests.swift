@@ -14,7 +14,7 @@ struct SessionFolderTests {
   }
 
   @Test
-  func `a configuration and connections are read as they were written`() throws {
+  func `a session's configuration and connections are read as written`() throws {
     try inScratch { folder in
       #expect(folder.isNew)
       #expect(try folder.readConnections() == [])
@@ -37,7 +37,7 @@ struct SessionFolderTests {
   }
 
   @Test
-  func `connections of own outputs are kept while the outputs exist`() throws {
+  func `a session keeps connections of own outputs while the outputs exist`() throws {
     try inScratch { folder in
       let cable = Connection(port: "drums", other: "system:midi_playback_1")
       try folder.write([cable])
@@ -54,7 +54,7 @@ struct SessionFolderTests {
     ("{ clock: [\"a:\\u0007b\"] }", "1: \"clock\" takes"),
     ("{ clock: [", "1: "),
   ])
-  func `wrong connections are refused with file, line and reason`(text: String, fault: String)
+  func `a session's wrong connections are refused with file, line and reason`(text: String, fault: String)
     throws
   {
     try inScratch { folder in

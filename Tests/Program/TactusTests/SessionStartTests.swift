@@ -5,8 +5,8 @@ import Testing
 
 @testable import TactusApp
 
-/// Tests `tactus session start` with a fake DAW: the messages about the DAW, and that the musician's files
-/// stay.
+/// Tests `tactus session start` with a fake DAW: the messages about the DAW are right, and the musician's
+/// files stay.
 @Suite("A session's start", .serialized)
 struct SessionStartTests {
   /// `with`: shell commands or variables that come before the start command.
@@ -52,7 +52,7 @@ struct SessionStartTests {
     #expect(await mine.status() == 0)
   }
 
-  @Test func `a DAW that stayed open is joined by the next start`() async throws {
+  @Test func `session start uses a DAW that stayed open from the last start`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
@@ -86,7 +86,7 @@ struct SessionStartTests {
   }
 
   @Test(arguments: [true, false])
-  func `a DAW that does not join JACK in time is named`(joins: Bool) async throws {
+  func `session start reports a DAW that does not join JACK in time`(joins: Bool) async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
@@ -113,7 +113,7 @@ struct SessionStartTests {
     _ = try await stage.run("pkill", "-x", "jack_metro")
   }
 
-  @Test func `a DAW that the musician opened is joined`() async throws {
+  @Test func `session start uses a DAW that the musician has already opened`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
@@ -137,7 +137,7 @@ struct SessionStartTests {
     ("ardour-follower", "ardour", "jack_lsp"), ("qtractor", "qtractor", "jack_bufsize"),
     ("loopers", "slgui", "jack_connect"),
   ])
-  func `a session without JACK's small programs says what to install`(
+  func `a session that misses JACK's small programs says what to install`(
     session: String, daw: String, missing: String
   ) async throws {
     let stage = try await LabStage()
@@ -169,7 +169,7 @@ struct SessionStartTests {
       ("four-on-the-floor.h2song", 0, true), ("four-on-the-floor.h2song", 4096, true),
       ("four-on-the-floor.h2song", nil, false), ("tactus.json5", 0, true),
     ] as [(String, Int?, Bool)])
-  func `a copy that an earlier version cut short is replaced`(file: String, size: Int?, isReplaced: Bool)
+  func `session start replaces an incomplete copy of a file`(file: String, size: Int?, isReplaced: Bool)
     async throws
   {
     let stage = try await LabStage()
@@ -195,7 +195,7 @@ struct SessionStartTests {
     _ = await session.status()
   }
 
-  @Test func `a copy that is cut short ends the start and is not kept`() async throws {
+  @Test func `if a session's file can't be copied whole, the start fails`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
@@ -212,7 +212,7 @@ struct SessionStartTests {
   }
 
   @Test
-  func `a DAW that ends before tactus starts is reported, too`() async throws {
+  func `a DAW that ends before tactus starts is reported by tactus`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     let daw = try scratch.write("#!/bin/sh\necho ouch\n", to: "bin/daw")
@@ -231,7 +231,7 @@ struct SessionStartTests {
   }
 
   @Test
-  func `a companion of another tactus is ignored`() {
+  func `a note of a DAW that belongs to another tactus is ignored`() {
     #expect(Companion("1 2 daw /log", of: 1) != nil)
     for words in ["1 2 daw /log", "7 0 daw /log", "7 daw /log", "", nil] {
       #expect(Companion(words, of: 7) == nil, "\(words ?? "none")")
@@ -242,7 +242,7 @@ struct SessionStartTests {
     (["hydrogen", "ardour-leader"], "start takes one name, and no \"ardour-leader\""),
     (["hydrogen", "--no-tui"], "unknown option \"--no-tui\""),
   ])
-  func `session start takes one name, and says where options go`(words: [String], complaint: String)
+  func `session start takes one name, and its errors say where options go`(words: [String], complaint: String)
     async throws
   {
     let done = try await ChildProcess.run([program, "session", "start"] + words)
@@ -255,7 +255,7 @@ struct SessionStartTests {
   }
 
   @Test
-  func `a program without sessions says how to run them in a clone`() async throws {
+  func `a tactus without session folders says how to run them in a clone`() async throws {
     let scratch = try ScratchFolder()
     let copy = scratch.path + "/tactus"
     #expect(try await ChildProcess.run(["cp", program, copy]).status == 0)

@@ -10,7 +10,7 @@ import Testing
 @Suite("A set list and OSC to others, in the program", .serialized)
 struct SetListProgramTests {
   @Test
-  func `songs are options and keys; wrong, duplicate and surplus ones fail`()
+  func `songs are options and keys; wrong, duplicate or too many songs fail`()
     throws
   {
     var configuration = try Configuration(arguments: [
@@ -69,7 +69,7 @@ struct SetListProgramTests {
   }
 
   @Test
-  func `a reload does not send program changes again`() throws {
+  func `a reload of the configuration does not repeat MIDI program changes`() throws {
     var configuration = try Configuration(arguments: ["--out=drums=clock"])
     var state = SurfaceState()
     configuration.choose(in: &state)
@@ -82,7 +82,7 @@ struct SetListProgramTests {
   }
 
   @Test
-  func `a tablet steps through the set, and a mixer gets each delay`() async throws {
+  func `a tablet steps through the set list, and a mixer gets each echo delay`() async throws {
     let stage = try await LabStage()
     let tablet = try await Tablet(in: stage)
     let mixer = "127.0.0.1:\(tablet.port)"

@@ -41,7 +41,7 @@ struct StartedServerTests {
   private static let dummy = "/usr/bin/jackd --no-realtime -d dummy -r 44100 -p 512"
 
   @Test
-  func `a missing server is started as ~/.jackdrc says, and ends with tactus`()
+  func `--start-server starts JACK as ~/.jackdrc says and ends it with tactus`()
     async throws
   {
     let user = try await User(Self.dummy)
@@ -59,7 +59,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `no server is started without the option or beside a running one`() async throws {
+  func `without --start-server, or beside a running JACK, no server is started`() async throws {
     let user = try await User(Self.dummy)
     let without = try await ChildProcess.run(user.tactus("--server=mine"))
     #expect(without.status == 69 && without.errors.contains("--start-server"))
@@ -78,7 +78,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `a line that starts no server is reported, and --wait still waits`()
+  func `a wrong ~/.jackdrc is reported, and --wait still waits for a server`()
     async throws
   {
     let user = try await User("/usr/bin/jackd -d nosuchdriver")
@@ -88,8 +88,8 @@ struct StartedServerTests {
     let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
     #expect(done.status == 69 && done.output == "", "\(done)")
     #expect(done.errors == words + "; type that line yourself to see why\n")
-    // Start this tactus after the first has ended: of eight runs side by side, two had one more line of
-    // output, of unknown origin.
+    // Start this tactus only after the first one has ended. When both ran at once, two of eight runs had an
+    // extra line of output of unknown origin.
     let patient = try ChildProcess(user.tactus("--start-server", "--wait", "--server=mine"))
     for _ in 0..<300 where patient.saidOnErrors == "" { try await Task.sleep(for: .milliseconds(100)) }
     #expect(patient.saidOnErrors == words + "; waiting for it\n")
@@ -103,7 +103,7 @@ struct StartedServerTests {
   }
 
   @Test(.enabled(if: !everybodysLineIsThere))
-  func `without a ~/.jackdrc the start fails at once, in one line`() async throws {
+  func `without a ~/.jackdrc, --start-server fails at once, in one line`() async throws {
     let user = try await User(nil)
     let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
     #expect(done.status == 69 && done.output == "")
@@ -123,7 +123,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `if a server that tactus started ends, tactus does not start it again`() async throws {
+  func `tactus does not restart a JACK server that it started and that ended`() async throws {
     let user = try await User(Self.dummy)
     let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
     try await child.awaitLine(beginning: "tactus started this server")
@@ -142,7 +142,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `Ctrl-Z ends a server without other clients, and fg starts it again`() async throws {
+  func `Ctrl-Z ends a JACK server without other clients, and fg restarts it`() async throws {
     let user = try await User(Self.dummy)
     let terminal = try await Terminal(in: user.stage, columns: 80, rows: 24)
     try await terminal.enter(

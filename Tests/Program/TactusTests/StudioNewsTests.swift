@@ -10,7 +10,7 @@ struct StudioNewsTests {
   private var news = Telling()
 
   @Test
-  mutating func `a new number of peers is reported, but not while tactus rests`() {
+  mutating func `a new number of peers is reported, but not while Link is inactive`() {
     #expect(news.lines(.init(peerCounts: [0])).isEmpty)
     #expect(news.lines(.init(peerCounts: [1, 0, 2, 2])) == ["1 Link", "No Links", "2 Links"])
     #expect(news.lines(.init(peerCounts: [2])).isEmpty)
@@ -19,7 +19,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  func `a peer's start without tactus is reported at each start, within limits`() {
+  func `a peer's start that tactus ignores is reported, within a limit`() {
     var news = StudioNews()
     func sight(_ play: StudioNews.UnfollowedPlay?) -> StudioNews.Sight { .init(unfollowed: play) }
     let one = StudioNews.UnfollowedPlay(peers: "192.168.7.30", count: 1)
@@ -38,24 +38,24 @@ struct StudioNewsTests {
   }
 
   @Test
-  mutating func `switching sync off is no peer's start`() {
+  mutating func `switching start/stop sync off does not report a peer's start`() {
     #expect(news.lines(.init(sharesPlay: true)).isEmpty)
     let play = StudioNews.UnfollowedPlay(peers: "192.168.7.30")
     #expect(news.lines(.init(unfollowed: play)).isEmpty)
-    // The peer stops and starts again, now without tactus.
+    // The peer stops, and then starts while tactus does not follow.
     #expect(news.lines(.init()).isEmpty)
     #expect(news.lines(.init(unfollowed: play)).count == 1)
   }
 
   @Test
-  mutating func `a start that an export lets go is reported as off the bar`() {
+  mutating func `a start that a JACK export (freewheel) advances is reported`() {
     #expect(news.lines(.init(isWaiting: true)).isEmpty)
     #expect(
       news.lines(.init(rollsInExport: true)) == [
         "JACK started at once, off the bar, because it is exporting (freewheeling)"
       ])
     #expect(news.lines(.init(rollsInExport: true)).isEmpty)
-    // A start during an export did not wait for a bar.
+    // A start during an export that did not wait for a bar is not reported.
     #expect(news.lines(.init()).isEmpty)
     #expect(news.lines(.init(rollsInExport: true)).isEmpty)
   }
@@ -76,7 +76,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  func `peers are looked up when their number changes and once a second`() {
+  func `peers are listed anew when their number changes and once a second`() {
     var list = PeerList()
     var asked = 0
     func look(_ time: Int64, _ count: Int) -> String {
@@ -97,7 +97,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  func `lines about the number of peers are limited, and end with the newest`() {
+  func `lines about the peers' number are limited; the last has the newest`() {
     var news = StudioNews()
     var lines: [String] = []
     var now = Micros.zero
@@ -120,7 +120,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  mutating func `a lost network is reported with its reason, and its return`() {
+  mutating func `the loss of Link's network is reported with a reason, and its return`() {
     let lost = "Link can't use the network (no more threads); trying again"
     #expect(news.lines(.init(isMute: true, failure: "no more threads")) == [lost])
     #expect(news.lines(.init(isMute: true)).isEmpty)
@@ -128,7 +128,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  mutating func `counters are reported when they grow, not when they restart`() {
+  mutating func `counted events are reported when the count grows, not when it restarts`() {
     let moved = "another JACK client was not ready: the start waits for the next bar or beat"
     let back = "the DAW had drifted from the session: tactus moved it back"
     #expect(news.lines(.init(movedLaunches: 2, corrections: 1)) == [moved, back])
@@ -140,13 +140,13 @@ struct StudioNewsTests {
   }
 
   @Test
-  mutating func `a start that is given up is reported once each time`() {
+  mutating func `each start that tactus gives up is reported once`() {
     let lines = [false, true, true, false, true].map { news.lines(.init(isGivenUp: $0)).count }
     #expect(lines == [0, 1, 0, 0, 1])
   }
 
   @Test
-  mutating func `lost MIDI is reported once for as long as it goes on`() {
+  mutating func `lost MIDI messages are reported once while the loss goes on`() {
     let lines = [0, 3, 7, 7, 8].map { news.lines(.init(lostMIDI: $0)).count }
     #expect(lines == [0, 1, 0, 0, 1])
   }
@@ -187,7 +187,7 @@ struct PlayNewsTests {
   }
 
   @Test
-  mutating func `the view reports a click that is silent from the start`() {
+  mutating func `the view reports a click that is unconnected from the start`() {
     func view(_ state: SurfaceState, _ news: inout PlayNews, _ seconds: Int64) -> [String] {
       news.lines(state, at: Micros(seconds * 1_000_000), inView: true)
     }
@@ -206,13 +206,13 @@ struct PlayNewsTests {
   }
 
   @Test
-  mutating func `an unconnected click is reported once, after a pause`() {
+  mutating func `an unconnected click is reported once, after 3 s`() {
     let line =
       "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
     #expect(lines { $0.choices.click.isOn = true }.isEmpty)
     #expect(lines(after: 2_900).isEmpty && lines(after: 200) == [line] && lines(after: 60_000).isEmpty)
-    // The missing connection is reported again after a new connection was lost, or after the user
-    // switched the click off and on.
+    // tactus reports the missing connection once more if a new connection is lost, or if the user switches
+    // the click off and on.
     #expect(lines { $0.jack.isClickConnected = true }.isEmpty)
     #expect(lines { $0.jack.isClickConnected = false }.isEmpty && lines(after: 3_000) == [line])
     #expect(lines { $0.choices.click.isOn = false }.isEmpty && lines { $0.choices.click.isOn = true }.isEmpty)
@@ -223,7 +223,7 @@ struct PlayNewsTests {
   }
 
   @Test
-  mutating func `starts and stops are reported, but not those with the server`() {
+  mutating func `starts and stops are reported, but not when JACK comes or goes`() {
     #expect(lines().isEmpty && lines().isEmpty)
     #expect(lines { $0.doing = .waiting } == ["starts on the bar"])
     #expect(lines { $0.doing = .rolling } == ["rolling"])
@@ -237,7 +237,7 @@ struct PlayNewsTests {
   }
 
   @Test
-  mutating func `a tempo is reported when the fader rests`() {
+  mutating func `a tempo is reported when its fader has rested for half a second`() {
     func set(_ tempo: Double) -> (inout SurfaceState) -> Void { { $0.timeline.tempo = Tempo(tempo) } }
     #expect(lines().isEmpty)
     for step in 0..<20 { #expect(lines(after: 100, set(121 + Double(step))).isEmpty) }
@@ -247,7 +247,7 @@ struct PlayNewsTests {
   }
 
   @Test
-  mutating func `a new leader is reported, unless it is a MIDI clock`() {
+  mutating func `a new leader of the tempo is reported, unless it is a MIDI clock`() {
     #expect(lines().isEmpty)
     #expect(lines { $0.leading = .host } == ["another client leads"])
     #expect(lines { $0.leading = .link } == ["Ableton Link leads"])

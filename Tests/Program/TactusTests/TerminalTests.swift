@@ -26,7 +26,7 @@ struct TerminalTests {
   }
 
   @Test(arguments: [(40, 12), (80, 24), (132, 43)])
-  func `at every size the view is complete, and its keys work`(
+  func `at every terminal size the view is complete, and its keys work`(
     columns: Int, rows: Int
   ) async throws {
     let stage = try await LabStage()
@@ -78,7 +78,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `the first picture does not say that OSC is off while it opens`() async throws {
+  func `the view's first picture does not claim that OSC is off`() async throws {
     let stage = try await LabStage()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24, environment: ["LC_ALL=C.UTF-8"])
     let folder = try ScratchFolder()
@@ -154,7 +154,7 @@ struct TerminalTests {
   }
 
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGSEGV])
-  func `the shell gets its terminal back after every kind of end`(signal: Int32) async throws {
+  func `the shell gets its terminal back however tactus ends`(signal: Int32) async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     #expect(try await terminal.isTaken())
@@ -167,7 +167,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `Ctrl-Z gives the terminal to the shell, and fg the view back`() async throws {
+  func `Ctrl-Z gives the terminal to the shell, and fg returns it to the view`() async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     for _ in 0..<2 {
@@ -190,7 +190,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `a program suspended by Ctrl-Z leaves server and session, and returns`()
+  func `with Ctrl-Z, tactus leaves JACK and Link; with fg, it returns`()
     async throws
   {
     let stage = try await LabStage()
@@ -212,7 +212,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `with --life=auto Link rests in the background without a reason`()
+  func `with --life=auto, Link leaves the network in the background`()
     async throws
   {
     let stage = try await LabStage()
@@ -239,16 +239,16 @@ struct TerminalTests {
   }
 
   @Test
-  func `keys typed before the view is there are obeyed later`() async throws {
+  func `keys typed before the view appears are obeyed later`() async throws {
     let stage = try await LabStage()
     let gate = try ScratchFolder()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
     try await terminal.enter(
       "printf 'it %s\\n' waits; until [ -e \(gate.path)/open ]; do sleep 0.05; done; \(program)")
-    // Wait for this line: if the key came earlier, the shell might read it.
+    // Wait for this line: if the key came earlier, the shell might read the key.
     try await terminal.see("it waits")
     try await terminal.type("?")
-    // Wait for the terminal's echo: then the key waits to be read.
+    // Wait for the terminal's echo of the key, which shows that the key waits to be read.
     try await terminal.look(for: "the key") { $0.split(separator: "\n").last == "?" }
     try gate.write("", to: "open")
     try await terminal.see("tap tempo")
@@ -257,11 +257,11 @@ struct TerminalTests {
   }
 
   @Test
-  func `a message of a library before a crash is shown after it`() async throws {
+  func `a library's message before a crash of tactus is shown after the crash`() async throws {
     // Use a shell without job control, which does not notice that the program is stopped.
     let (stage, terminal) = try await startWaiting("sh -c '\(program) --wait; echo it ended'")
-    // The message comes while the program is stopped. The thread that crashes is the one that would have read
-    // the message.
+    // The message comes while the program is stopped, and the thread that would have read the message is the
+    // one that crashes.
     let crash = """
       import ctypes, os, signal, subprocess, time
       pid = int(subprocess.check_output(["pgrep", "-x", "tactus"]))
@@ -285,7 +285,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `a message of a library on standard error becomes news`() async throws {
+  func `a library's message on standard error is shown in the view`() async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     func row(of words: String, in screen: String) -> Int? {
@@ -393,7 +393,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `a terminal that is closed ends the program`() async throws {
+  func `closing the terminal ends tactus`() async throws {
     let stage = try await LabStage()
     var terminal: Terminal? = try await start(stage, 80, 24)
     _ = terminal

@@ -16,13 +16,13 @@ struct TransportCommandTests {
       (.beat(178_956), 4_294_944_000), (.beat(200_000), nil), (.seconds(86_400), 4_147_200_000),
       (.beat(178_956.97), 4_294_967_280), (.beat(178_956.971), nil),
     ] as [(Place, UInt32?)])
-  func `a place beyond the last frame of JACK is refused`(place: Place, frame: UInt32?) {
+  func `a locate beyond JACK's last frame is refused`(place: Place, frame: UInt32?) {
     let state = SurfaceState()
     #expect(state.frame(of: place, sampleRate: 48_000) == frame)
     #expect((state.command(toGoTo: place, Report(), sampleRate: 48_000) == nil) == (frame == nil))
   }
 
-  @Test func `without a server a start waits for its bar or beat`() {
+  @Test func `without a JACK server, a start still waits for its bar or beat`() {
     for (step, beat) in [(4.0, 4.0), (1, 3), (0, 2.3)] {
       var state = SessionState(
         timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero),
@@ -43,7 +43,7 @@ struct TransportCommandTests {
   }
 
   @Test
-  func `a locate uses the beats of a foreign master, in any note value`() {
+  func `a locate counts the timebase master's beats, of any note value`() {
     let seven = Meter(beatsPerBar: 7, beatType: 8)
     for shown in [120.0, 240] {
       var report = Report()
@@ -62,8 +62,8 @@ struct TransportCommandTests {
         // The tolerance is half a tick.
         #expect(abs(Int(there) - Int(frame)) <= 7, "\(place): \(there)")
       }
-      // While it is not known which note the master's tempo counts, the session's tempo is better than a
-      // guess.
+      // The timebase master's tempo may count quarters or other notes. While this is not known, the session's
+      // tempo is used.
       report.master.foreignTempo = 0
       guard case .jump(168_000, let beat, _)? = state.command(toGoTo: .beat(7), report, sampleRate: 48_000)
       else {
@@ -85,7 +85,7 @@ struct TransportCommandTests {
   }
 
   @Test(arguments: [false, true])
-  func `peers get the new time of a start that a slow program delays`(isStale: Bool) {
+  func `peers get the new time of a start that a slow JACK client delays`(isStale: Bool) {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
     let orders = TransportCommands()
@@ -108,7 +108,7 @@ struct TransportCommandTests {
     #expect(told() == Micros(18_000_000))
   }
 
-  @Test func `a delayed start keeps its time if a peer announced it`() {
+  @Test func `a start that a peer announced keeps its time, even if it is late here`() {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
     link.updateAppState { $0.setPlaying(true, at: Micros(14_000_000)) }
@@ -138,7 +138,7 @@ struct TransportCommandTests {
     SurfaceState.Transport.rolling(origin: .zero)
   )
 
-  /// The transport may first show an earlier start that waits, or a song that stops before the start.
+  /// Before the new start, the transport may still show an earlier start that waits, or a song that stops.
   @Test(
     arguments: [
       [(stands, 5, true), (rolls, 20, true), (rolls, 110, false)],
@@ -147,7 +147,7 @@ struct TransportCommandTests {
       [(waits, 5, true), (stands, 99, true), (stands, 999, true), (stands, 1_000, false)],
       [(stands, 999, true), (waits, 1_000, true), (waits, 60_000, true), (rolls, 60_010, false)],
     ] as [[Seen]])
-  private func `an overridden launch moment lasts until the start is over`(seen: [Seen]) {
+  private func `a start's own launch moment is shown until the start is over`(seen: [Seen]) {
     var launch = AskedLaunch(.now, at: Micros(7_000_000))
     for (transport, milliseconds, lasts) in seen {
       launch.poll(at: transport, Micros(7_000_000 + milliseconds * 1_000))
@@ -170,8 +170,8 @@ struct TransportCommandTests {
     #expect(state.bars == soon)
   }
 
-  /// Lamps that go out at a stop must not flicker at a locate, and the page's button must not
-  /// change.
+  /// A controller's lamps go out at a stop. They must not flicker at a locate, and the page's start button
+  /// must not change.
   @Test
   func `a locate while rolling is not shown as a stop`() {
     var state = SurfaceState()
@@ -193,13 +193,13 @@ struct TransportCommandTests {
   }
 
   @Test
-  func `a stop on the bar is shown until JACK stops`() {
+  func `a stop that waits for its bar is shown as waiting until JACK stops`() {
     var state = SurfaceState()
     var report = Report()
     var host = HostView()
     host.jack.isRunning = true
     report.song.isRolling = true
-    // A stop that waits for nothing is not shown as one that waits.
+    // A stop that does not wait for a bar is not shown as waiting.
     host.isAskedToStop = true
     state.show(report, host)
     #expect(state.doing == .rolling)
@@ -215,7 +215,7 @@ struct TransportCommandTests {
   }
 
   @Test
-  func `no drift is shown as 0, not as -0`() {
+  func `a clock drift that rounds to zero is shown as 0, not as -0`() {
     var state = SurfaceState()
     var report = Report()
     report.times.driftPPM = -0.3
@@ -224,7 +224,7 @@ struct TransportCommandTests {
   }
 
   @Test
-  func `at 192 kHz a locate to 24 hours is refused`() {
+  func `at 192 kHz a locate to 24 hours, beyond JACK's last frame, is refused`() {
     #expect(SurfaceState().frame(of: .seconds(86_400), sampleRate: 192_000) == nil)
   }
 }

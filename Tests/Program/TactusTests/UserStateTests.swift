@@ -74,7 +74,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a port without an offset of its own has its partner's, also later`() throws {
+  func `a port without its own offset has its partner port's, also later`() throws {
     try folder.write("{'click-offset': 20, 'pulse-offset': 3}", to: "config.json5")
     _ = try run { state in
       state.choose("click/offset", 7)
@@ -86,7 +86,7 @@ struct UserStateTests {
     #expect(next[.click1] == .milliseconds(7) && next[.click2] == nil)
     #expect(next[.pulse] == .milliseconds(-4) && next[.run] == nil)
     #expect(try !folder.text(of: "state.json5").contains("click-2-offset"))
-    // The second port's own offset is kept, until a new offset of the whole click removes it.
+    // The second port's own offset is kept until the user sets a new offset for both click ports.
     _ = try run { $0.choose("click/2/offset", 50.5) }
     #expect(try start().configuration.choices.offsets[.click2] == .milliseconds(50.5))
     _ = try run { $0.choose("click/offset", 2) }
@@ -95,7 +95,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `an unpaired controller changes nothing that is remembered`()
+  func `choices by an unpaired controller are not remembered`()
     throws
   {
     _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
@@ -127,7 +127,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a changed tempo is remembered, no matter which program changed it`() {
+  func `a tempo change by a peer is remembered, too`() {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
@@ -145,7 +145,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a run without a choice writes no file`() throws {
+  func `a run of tactus without a choice writes no state file`() throws {
     #expect(try run("--no-link", "--tempo=77") { _ in } == [])
     #expect(folder.names == [])
   }
@@ -165,7 +165,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a remembered choice holds until its key changes in the file`()
+  func `a remembered choice holds until its key in the configuration changes`()
     throws
   {
     try folder.write("{tempo: 90, link: true}", to: "config.json5")
@@ -195,7 +195,7 @@ struct UserStateTests {
     ("\u{0}\u{0}", "1: a value was expected, not U+0"),
     ("[]", "1: holds a list instead of an object"),
   ])
-  func `a broken state file is reported, and moved aside by a choice`(
+  func `a broken state file is reported, and renamed at the next choice`(
     text: String, words: String
   ) throws {
     try folder.write(text, to: "state.json5")
@@ -217,7 +217,7 @@ struct UserStateTests {
     ("{\"is\": 1e308, \"over\": 120}", "\"tempo\" takes a number from 20 to 999"),
     ("5", "\"tempo\" must be { is: ..., over: ... }"), ("[[{}]]", "\"tempo\" must be { is: ..., over: ... }"),
   ])
-  func `an invalid value is named, ignored, and kept in the file`(value: String, words: String)
+  func `an invalid value in the state file is named, ignored and kept`(value: String, words: String)
     throws
   {
     _ = try run {
@@ -248,7 +248,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `if the file is damaged during a run, the run's choices are not lost`() throws {
+  func `if the state file is damaged while tactus runs, no choice is lost`() throws {
     _ = try run { $0.choices.syncsStartStop = true }
     let startup = try start()
     let keeper = startup.keeper { Issue.record("\($0)") }
@@ -268,7 +268,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `two runs at once keep the changes of both`() throws {
+  func `two tactus at once both keep their changes in the state file`() throws {
     func begin() throws -> (StateKeeper, Configuration) {
       let startup = try start()
       return (startup.keeper { Issue.record("\($0)") }, startup.configuration)
@@ -295,7 +295,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `entries of a newer version are accepted`() throws {
+  func `a state file with entries of a newer version is accepted`() throws {
     try folder.write(
       "{\"lights\": 5, \"tempo\": {\"is\": 88, \"over\": 120, \"since\": 1}}", to: "state.json5")
     #expect(try start().notices == [])
@@ -303,7 +303,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a fader is saved when it rests, or every ten seconds`() throws {
+  func `a fader's value is saved when it rests, or every ten seconds`() throws {
     let startup = try start()
     let keeper = startup.keeper { _ in }
     func set(_ tempo: Double, at time: Double) {
@@ -336,7 +336,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a failing write is reported once, however often it is tried`() throws {
+  func `a failing write of the state file is reported once for all its tries`() throws {
     let startup = try start()
     let notices = Notices()
     let keeper = StateKeeper(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusSurface
 
-/// A layout drawn for the docs, its pages side by side, as it looks while playing.
+/// A picture of a layout for the docs: its pages side by side, as they look while the transport rolls.
 enum Drawing {
   private static let example: [String: String] = [
     "tempo/str": "120.00", "peers/str": "2 Links", "link/str": "Enabled", "position/bbt": "003|02|0480",

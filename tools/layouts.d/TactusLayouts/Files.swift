@@ -5,7 +5,7 @@ import TactusTerminal
 
 /// The files to write, relative to the top of the repository.
 enum Files {
-  /// Documentation pages with a table made from ours.
+  /// The documentation pages with a table that this program makes from the command table.
   static let pages: [(path: String, table: String)] = [
     ("docs/osc.md", Table.standard.markdown),
     ("docs/keys.md", "| key | does |\n| --- | --- |\n" + KeyMap.standard.map(\.markdown).joined() + "\n"),

@@ -2,10 +2,10 @@
 import TactusSurface
 
 /// Layouts for tablets and phones, made from the table of `TactusSurface`: a page of controls is described
-/// once here, and written for TouchOSC, for Open Stage Control, and as a picture for the docs.
+/// once in this module, and written for TouchOSC, for Open Stage Control, and as a picture for the docs.
 ///
-/// A maintainer's program (`tools/layouts`). One invariant: a control names a row of the table, and its
-/// messages, display and range come from that row.
+/// Only maintainers use this program (`tools/layouts`). Its invariant: a control names a row of the table,
+/// and its messages, display and range come from that row.
 struct Layout {
   let name: String
   let title: String
@@ -25,7 +25,7 @@ struct Page {
 struct Area: Equatable {
   var x, y, width, height: Double
 
-  /// The parts of a read-out: its caption above, its value below.
+  /// The two parts of an area that shows a value: the caption above, the value below.
   var split: (caption: Area, value: Area) {
     let share = (height * 0.35).rounded()
     return (

@@ -2,8 +2,8 @@
 import TactusJSON5
 import TactusSurface
 
-/// The tablet's pages as an Open Stage Control session. Start it with `--send HOST:20809 --osc-port 9001`; it
-/// gets values at that port once the SUBSCRIBE button has been pressed.
+/// The tablet's pages as an Open Stage Control session. Start it with `--send HOST:20809 --osc-port 9001`;
+/// the tablet gets values at that port once the user has pressed the SUBSCRIBE button.
 enum OpenStageControl {
   static let port = 9001
 
@@ -51,7 +51,7 @@ enum OpenStageControl {
       ])
   }
 
-  /// Sends each proof back, which shows that the tablet receives messages.
+  /// A script that sends each proof text back to tactus, which shows that the tablet receives messages.
   private static func proof(_ page: Page) -> JSON5 {
     .fields([
       "type": .string("script"), "id": .string("\(page.title)/proof"), "visible": .boolean(false),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// The places of all controls, in columns and rows of a grid, large
-// enough for a thumb that hits without looking.
+// The positions and sizes of all controls, in columns and rows of a grid. Each is large enough for a thumb
+// that hits it without looking.
 extension Layout {
   static let phone = Layout(
     name: "tactus-phone", title: "tactus for a phone, upright", width: 320, height: 568,

@@ -3,7 +3,8 @@ import TactusSurface
 
 /// A layout as TouchOSC 1.5 reads it: one line of XML, version 6, in a zlib stream.
 struct TouchOSC {
-  /// The tablet's port for values; the layout announces it to the surface, so that the user need not type it.
+  /// The tablet's UDP port for values. The layout sends this number to tactus, so that the user need not type
+  /// it.
   static let receivePort = 9000
   private static let groups = "state beat phase position heartbeat"
 
@@ -21,8 +22,8 @@ struct TouchOSC {
     self.layout = layout
   }
 
-  /// Subscribes every five seconds, so that a tablet that slept, or a restarted program, recovers by itself.
-  /// Sends each proof back, which shows that the tablet receives messages.
+  /// A script that subscribes every five seconds, so that values return by themselves after the tablet slept
+  /// or tactus restarted. It also sends each proof text back, which shows that the tablet receives messages.
   static let script = """
     local last = -1e9
     function update()
@@ -133,7 +134,7 @@ struct TouchOSC {
     }
   }
 
-  /// A label over a button, which can show no text itself; touches pass through it.
+  /// A label over a button, because a button can show no text itself. Touches pass through the label.
   private mutating func caption(_ text: String, _ frame: Area) -> String {
     label(
       "caption", frame, text: text, size: Int(Control.captionSize(text, frame)), isOpaque: false, messages: ""
@@ -172,8 +173,8 @@ struct TouchOSC {
     return text + "</node>"
   }
 
-  /// An identifier that is always the same for the same layout, so that a
-  /// file changes only where the table did.
+  /// An identifier that is always the same for the same layout, so that a layout file changes only where the
+  /// command table has changed.
   private var identifier: String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in layout.name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -239,7 +240,7 @@ struct TouchOSC {
   private static func cdata(_ text: String) -> String { "<![CDATA[\(text)]]>" }
 }
 
-/// A zlib stream of stored blocks: any unpacker reads it, and it needs no compressor here.
+/// A zlib stream of stored blocks: every unpacker can read it, and this program needs no compressor.
 enum Zlib {
   static func stored(_ bytes: [UInt8]) -> [UInt8] {
     var stream: [UInt8] = [0x78, 0x01]

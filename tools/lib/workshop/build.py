@@ -26,7 +26,7 @@ def cache() -> str:
         os.makedirs(path, exist_ok=True)
         if os.access(path, os.W_OK):
             return path
-    path = f"/var/tmp/tactus-native-{os.geteuid()}"  # a user without a home
+    path = f"/var/tmp/tactus-native-{os.geteuid()}"  # for a user without a home folder
     os.makedirs(path, mode=0o700, exist_ok=True)
     if os.stat(path).st_uid != os.geteuid():
         common.fail("tools", f"{path} belongs to another user; set XDG_CACHE_HOME", 125)
@@ -50,7 +50,7 @@ def native(name: str, *defines: str) -> str:
         command = [compiler, "-O2", "-Wall", *defines, "-o", fresh, source, *flags]
         if not common.succeeds(command):
             common.fail("tools", f"{source} does not compile", 125)
-        os.rename(fresh, product)  # another process that builds at the same time makes the same file
+        os.rename(fresh, product)  # if another process builds at the same time, its file is the same
     return product
 
 

@@ -100,7 +100,7 @@ def main(words: list[str]) -> int:
     only = parser.parse_args(words).filter
     shell("need_packages", *package_list("build_packages"), *package_list("peer_packages"))
     build.lab()
-    # The build that tools/test makes.
+    # The folder of the build that tools/test makes.
     products = os.path.join(ROOT, ".build-tests", "release")
     if not common.succeeds(["swift", "build", "--package-path", ROOT, "--scratch-path", os.path.dirname(products), "-c", "release",
                             "-Xswiftc", "-enable-testing", "--build-tests", "--no-color-diagnostics"]):

@@ -102,7 +102,7 @@ class LinkEnemy:
             time.sleep(0.005)
         if kind == "war":
             print(self.timeline[0], flush=True)
-        # The false peers leave.
+        # Say goodbye for the invented peers.
         for node in self.founded + (self.crowd if kind == "crowd" else []):
             self.say(link.bye(node))
 
@@ -129,7 +129,8 @@ class LinkEnemy:
             for _ in range(20):
                 self.forge()
         elif kind == "war" and turn % 10 == 0:
-            # A later tempo in phase with the session's beats, from a past beat or the present one.
+            # Make a timeline with a new tempo that is in phase with the session's beats, from the present
+            # beat or one before.
             tempo, beat, when = self.timeline
             passed = round((time.monotonic() - self.said) * 1e6)
             self.said = time.monotonic()
@@ -147,7 +148,8 @@ class FarEnemy:
         answers = sum(line[0] == target and line[4][:2] == "02" for line in lines)
         self.heard = [(line[0], int(line[1]), bytes.fromhex(line[4])) for line in lines if line[2] == target and int(line[3]) == port]
         self.sealed = [each for each in self.heard if each[2][:1] == b"\3"]
-        # Hellos that the target did not get, for example because its socket was not open yet. It may answer each of them once.
+        # The number of recorded handshake requests that the target did not get, for example because its
+        # socket was not open yet. The target may answer each of them once.
         self.lost = max(0, sum(each[2][:1] == b"\1" for each in self.heard) - answers)
         self.raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
         self.mouth = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -205,7 +207,7 @@ class FarEnemy:
         kinds: list[Callable[[], None]] = [self.hello, self.answer, self.forgery, self.replay, self.wound, self.link]
         start, sent = time.monotonic(), 0
         while (passed := time.monotonic() - start) < seconds:
-            # Datagrams that this machine could not send in time are not made up for all at once.
+            # If this machine could not send datagrams in time, do not send all of them at once later.
             for _ in range(min(rate // 50, int(passed * rate) - sent)):
                 kinds[sent % len(kinds)]()
                 sent += 1

@@ -33,7 +33,7 @@ class Newcomer:
     def argv(self, line: str) -> list[str]:
         if not self.root:
             return ["sh", "-c", line]
-        # Of this machine's environment, only the variables that lead to its JACK server and its screen.
+        # Keep only those variables of this machine's environment that lead to its JACK server and its screen.
         return ["env", "-u", "LD_PRELOAD", "sh", "-c", " ".join([
             "exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/home/musician",
             "TERM=dumb DEBIAN_FRONTEND=noninteractive JACK_NO_AUDIO_RESERVATION=1 XDG_RUNTIME_DIR=/dev/shm/runtime",
@@ -253,7 +253,7 @@ def main(words: list[str]) -> int:
         install(newcomer, words[1])
     first, linkhut = click_beside_linkhut(newcomer)
     page_on_a_phone(newcomer, linkhut)
-    # A second terminal, as in README: the first tactus still runs.
+    # Use a second terminal, as README does, because tactus still runs in the first one.
     is_refused(newcomer)
     newcomer.run(f"{newcomer.tactus} send quit")
     first.process.wait(20)

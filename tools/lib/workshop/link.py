@@ -8,7 +8,7 @@ import struct
 GROUP = ("224.76.78.75", 20808)
 DISCOVERY, MEASUREMENT = b"_asdp_v\x01", b"_link_v\x01"
 ALIVE, BYE = 1, 3
-IP_MULTICAST_ALL = 49  # Python does not name it
+IP_MULTICAST_ALL = 49  # a Linux constant that Python's socket module lacks
 PING, PONG = 1, 2
 
 

@@ -19,7 +19,7 @@ from .peers.driver import Peer
 COLUMNS, ROWS = 80, 24
 BACKGROUND, FOREGROUND = (22, 24, 29), (230, 230, 230)
 COLOURS = {2: (127, 209, 139), 3: (217, 178, 95), 6: (95, 184, 217), 8: (125, 130, 140), 9: (255, 107, 104), 11: (255, 180, 84)}
-SHADES = {"\u2588": "7", "\u2592": "48;2;67;70;75", "\u2591": "48;2;44;47;54"}  # as backgrounds
+SHADES = {"\u2588": "7", "\u2592": "48;2;67;70;75", "\u2591": "48;2;44;47;54"}  # background colours
 PAGE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-size="{char_height}"
  font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" xml:space="preserve">
 <!-- SPDX-License-Identifier: GPL-2.0-or-later; made by tools/picture -->
@@ -69,7 +69,7 @@ def scene(program: str) -> tuple[str, bool]:
     terminal.tmux("send-keys", "Space")
     peer.ask("wait playing true")
     terminal.see("rolling")
-    time.sleep(5.9)  # into the third bar
+    time.sleep(5.9)  # wait until the song is in its third bar
     screen, text = terminal.screen(), terminal.tmux("capture-pane", "-p")
     terminal.tmux("kill-server")
     peer.end()

@@ -90,7 +90,7 @@ def server() -> int:
     """The process id of this host's jackd or PipeWire. Each host sees all processes, so the server is
     recognised by its network namespace."""
     for entry in os.listdir("/proc"):
-        with contextlib.suppress(OSError):  # no process, or one that has just ended
+        with contextlib.suppress(OSError):  # not a process, or a process that has just ended
             name = pathlib.Path("/proc", entry, "comm").read_text().strip()
             if name in ("jackd", "pipewire") and os.path.samefile(f"/proc/{entry}/ns/net", "/proc/self/ns/net"):
                 return int(entry)

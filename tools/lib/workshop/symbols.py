@@ -13,10 +13,11 @@ from typing import Any
 Symbol = dict[str, Any]
 
 CALLS = ("swift.func", "swift.func.op", "swift.init", "swift.method", "swift.type.method")
-# The modules whose calls run on threads of their own, or on the audio thread.
+# The modules with calls that users may make on several threads, such as the audio thread.
 THREADED = ("Link", "LinkAudio")
 THREADS = re.compile(r"Thread-safe: (yes|no, [^.]+)\. Real-time-safe: (yes|no(, [^.]+)?)\.$")
-# Notes for maintainers, which users cannot follow: sections of facts, threads in brackets, where to start reading.
+# Notes for maintainers that must not be in the users' documentation: citations of docs/facts, threads in
+# brackets, and hints where to start reading.
 NOTES = re.compile(r"\(facts: |\[(any|audio|control|network)\]|[Ss]tart reading|these files")
 # The types of the values in docs/linkkit.md.
 TYPES = {

@@ -7,7 +7,7 @@ import LinkWire
 // libFuzzer calls this with each mutated packet of an audio socket,
 // under the address sanitizer. `tools/bench fuzz audio` builds it.
 
-/// The peers and channels of the captures that are the seeds of the packets.
+/// The ids of the peers and channels in the recorded packets from which the fuzzer starts.
 private let peers: [UInt64] = [
   0x214d_6824_2231_6b4f, 0x4e7e_7636_7374_6949, 0x5769_5647_347a_7a6a, 0x4d68_6d43_7239_3729,
   0x4d41_5922_6d67_6d2a, 0x5754_7a40_7c42_634c,
@@ -63,7 +63,8 @@ private func receive(_ packet: UnsafeRawBufferPointer) {
   drain()
 }
 
-/// Answers pings, so that the machine keeps believing the peers. The machine's own packets must be readable.
+/// Answers the machine's pings, so that it keeps believing the peers. Checks that the machine's own packets
+/// can be decoded.
 private func drain() {
   while true {
     switch session.nextOutput() {
@@ -89,7 +90,7 @@ private func answer(_ packet: AudioPacket, as endpoint: Endpoint) {
   }
 }
 
-/// The packet as our encoders write it; nil if it is refused.
+/// The packet, decoded and encoded again by our code; nil if the decoder refuses it.
 private func rewritten(_ packet: UnsafeRawBufferPointer) -> [UInt8]? {
   guard let datagram = try? decodeAudio(packet) else { return nil }
   switch datagram.body {

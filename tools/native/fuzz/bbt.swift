@@ -18,7 +18,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     stage.transport.bbt = shown(&input, after: stage.transport.bbt)
     stage.play(&input, requested: input.chance(4) ? shown(&input, after: nil) : nil)
     guard let bbt = stage.transport.bbt, let beats = bbt.beats else { continue }
-    // A position that is accepted can be shown again, and is the same place.
+    // An accepted position must stay the same position when it is converted to bars and beats and back.
     precondition(beats.isFinite && beats >= 0, "a place that is none: \(beats)")
     let again = BBT(
       song: Beats(beats), meter: Meter(beatsPerBar: 4), beatsPerMinute: bbt.beatsPerMinute)
@@ -28,7 +28,8 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// The position of the next cycle: usually the last one a little later, with some error.
+/// The position that the timebase master shows in the next cycle: usually a little later than the last
+/// position, with some error.
 private func shown(_ input: inout Bytes, after last: BBT?) -> BBT? {
   switch input.byte() % 8 {
   case 0: return nil

@@ -3,7 +3,7 @@ import LinkBeatMath
 import TactusChoices
 import TactusSync
 
-/// A mutated input, consumed piece by piece; zeros when it is used up.
+/// A mutated input, which is consumed piece by piece. When it is used up, it gives zeros.
 struct Bytes {
   private var rest: Slice<UnsafeRawBufferPointer>
 
@@ -20,7 +20,7 @@ struct Bytes {
     }
   }
 
-  /// A number as foreign clients write it: plausible, extreme, or uninitialized memory.
+  /// A number such as other JACK clients may write: plausible, extreme, or from uninitialized memory.
   mutating func double() -> Double {
     let strange: [Double] = [
       .nan, .infinity, -.infinity, 0, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude, -1, 1e18, -1e18,
@@ -40,8 +40,8 @@ struct Multiset {
   var cycles = 0, seconds = 0.0, clicked = 0, messages = 0, waits = 0, bars = 0
 }
 
-/// `HostSync` between a server, a session and a control thread that
-/// follow the input, with checks of what must hold after each cycle.
+/// `HostSync` between a server, a session and a control thread that do what the input says. After each cycle,
+/// its invariants are checked.
 final class Stage {
   var session: SessionState
   var settings = Settings() { didSet { settingsNumber &+= 1 } }
@@ -50,7 +50,7 @@ final class Stage {
   var received = MIDIEvents()
   var sounds = SoundBank()
   private(set) var tally = Multiset()
-  /// Called around the audio thread's part.
+  /// Functions that are called before and after the audio thread's part of a cycle.
   var enter: () -> Void = {}, leave: () -> Void = {}
   private var sync = HostSync()
   private var plan = TransportPlan()
@@ -150,7 +150,7 @@ final class Stage {
     if case .rolling = transport.state { transport.frame &+= frames }
   }
 
-  /// Plays the outputs that count bars: pulses, a click, and a clock that starts on a bar.
+  /// Plays the outputs that count bars: pulses, a click, and a MIDI clock that starts on a bar.
   private func playRack(_ frames: UInt32) {
     for (place, var slot) in rack.enumerated() {
       sync.play(&slot, at: place, into: buffer(3, frames), &rackEvents)

@@ -8,9 +8,9 @@ import LinkWire
 // libFuzzer calls this with each mutated series of datagrams of a far wire, under the address sanitizer.
 // `tools/bench fuzz far` builds it.
 //
-// A real cipher would refuse all of them. This one seals with sixteen zeros, so
-// that also the code behind the seal is reached: handshakes, keep-alives, and
-// Link's own datagrams from another room, which go to a session with a far gateway.
+// A real cipher would refuse all of them. The cipher here has an authentication tag of sixteen zeros, so that
+// the code behind the check is reached, too: handshakes, keep-alives, and Link's own datagrams from another
+// room, which go to a session with a far gateway.
 
 private enum OpenCipher: FarCipher {
   static func publicHalf(of secret: FarKey) -> FarKey { secret }
@@ -41,13 +41,13 @@ private struct Dice: RandomNumberGenerator {
 private let gateway = GatewayID(rawValue: 1)
 private let relay = Endpoint(.v6(high: 0x0100 << 48, low: 1, scope: 0), port: 1)
 
-/// A room that accepts and makes calls, and its session.
+/// A room (a network with a relay to another room) that accepts calls and makes calls, and its session.
 private struct Room {
   var random = Dice(state: 7)
   var board: Switchboard
   var session: LinkSession
   var now = Micros(1_000_000)
-  /// The index that datagrams to us must carry.
+  /// The receiver index that datagrams to this room must carry.
   var index: [UInt8] = [0, 0, 0, 0]
 
   init() {
@@ -110,7 +110,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let kind = input[place + 2]
     var datagram = Array(input[place + 3..<place + 3 + length])
     place += 3 + length
-    // A mutation cannot guess our index, so write it here.
+    // A mutation cannot guess this room's index, so write it into the datagram here.
     if kind & 1 != 0, datagram.count > 5, datagram[0] == 3 {
       datagram.replaceSubrange(1..<5, with: room.index)
     }

@@ -6,7 +6,7 @@ import LinkWire
 
 // libFuzzer calls this with each mutated packet, under the address sanitizer. `tools/bench fuzz` builds it.
 
-/// A machine that receives each packet as if from a peer of its own network.
+/// A session that receives each packet as if from a peer of its own network.
 nonisolated(unsafe) private var session: LinkSession = {
   var session = LinkSession(tempo: Tempo(120), seed: 1, at: .zero)
   session.handle(.enable(true), at: .zero)
@@ -47,7 +47,8 @@ private func readTwice(_ packet: UnsafeRawBufferPointer) {
   }
 }
 
-/// Whether the message can survive: a beat too long to be exact in a Double is never sent on.
+/// Whether the message must stay the same when it is encoded and decoded. At a tempo of 0.001 BPM or less it
+/// need not: such a beat is too long to be exact in a Double, and is never sent on.
 private func isMusical(_ message: DiscoveryMessage) -> Bool {
   switch message {
   case .alive(let state, _), .response(let state, _): state.timeline.tempo.beatsPerMinute > 0.001

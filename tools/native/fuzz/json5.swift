@@ -10,7 +10,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   do throws(JSON5.Fault) {
     let element = try JSON5.read(document)
     precondition((1...lines).contains(element.line), "a line that is not there")
-    // A written value is JSON5 again, and means the same.
+    // A value that was written must be valid JSON5 and read back equal.
     let again = try JSON5.read(Array(element.value.text.utf8))
     precondition(again.value.text == element.value.text, "read, written and read again it differs")
   } catch {

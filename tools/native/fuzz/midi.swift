@@ -4,8 +4,8 @@ import TactusChoices
 import TactusMIDI
 import TactusSync
 
-// libFuzzer calls this with each mutated stream of MIDI at `control`, and with each mutated text of a
-// mapping, under the address sanitizer. `tools/bench fuzz` builds it.
+// libFuzzer calls this with each mutated stream of MIDI at the port `control`, and with each mutated text of
+// MIDI bindings, under the address sanitizer. `tools/bench fuzz` builds it.
 
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
@@ -15,7 +15,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// A mapping that is read means the same when it is written and read again: that is how it is saved.
+/// A MIDI binding must mean the same when it is written and read again, because tactus saves it so.
 private func readTwice(_ text: String) {
   for line in text.split(separator: "\n").prefix(8) {
     let line = String(line)
@@ -37,12 +37,12 @@ private func play(_ whole: UnsafeRawBufferPointer) {
     for _ in 0..<input.byte() % 6 { receive(&input, &map, &events) }
     stage.received = events
     if input.chance(8) { stage.transport.state = [.rolling, .stopped, .starting][Int(input.byte() % 3)] }
-    // A clock is believed only after some even cycles.
+    // tactus follows a MIDI clock only after some even cycles, so play up to four cycles.
     for _ in 0...input.byte() % 4 { stage.play(&input) }
   }
 }
 
-/// One message, parsed for the map and for the clock as the audio thread does it.
+/// Takes one MIDI message, and parses it for the bindings and for the MIDI clock as the audio thread does.
 private func receive(_ input: inout Bytes, _ map: inout MIDIMap, _ events: inout MIDIEvents) {
   let kinds: [UInt8] = [0xF8, 0xF8, 0xF8, 0xFA, 0xFB, 0xFC, 0xF2, 0xF0]
   let kind = input.byte()

@@ -4,8 +4,8 @@ import TactusJSON5
 import TactusOSC
 
 // libFuzzer calls this with data of a browser, under the address sanitizer. `tools/bench fuzz web` builds it,
-// with the files of `Web` that parse the data: a line of a socket, a request's head, or a typed code. The
-// libraries' own parsing is not tested.
+// with the files of TactusWeb that parse the data: a line of a WebSocket, a request's head, or a typed code.
+// The parsers of the C libraries are not tested.
 
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
@@ -34,8 +34,8 @@ private func line(_ bytes: ArraySlice<UInt8>) {
   }
 }
 
-/// A request: the first line is the method and the target, then the
-/// headers, as the library passes them: texts without a zero.
+/// Parses a request. Its first line has the method and the target; the headers follow, as libmicrohttpd
+/// passes them: texts without a zero byte.
 private func request(_ bytes: ArraySlice<UInt8>) {
   let lines = bytes.prefix { $0 != 0 }.split(separator: 10, omittingEmptySubsequences: false)
     .map { String(decoding: $0, as: UTF8.self) }

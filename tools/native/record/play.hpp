@@ -6,14 +6,15 @@
 #include "record.hpp"
 
 // A click at exactly known distances from the reference beat, which shows that the listener measures
-// correctly. It has two clocks: JACK's own, as a well-made program would use, or the wall clock: the earliest
-// of the driver's wake-ups since the last stall (detected as in workshop/listening/wall.py).
+// correctly. It uses one of two clocks. One is JACK's own, as in a well-made program. The other is the wall
+// clock, taken from the earliest of the driver's wake-ups since the last stall (detected as in
+// workshop/listening/wall.py).
 class Exact : public Client {
  public:
   Exact(SharedLine& shared, double offsetMicros, double perBeat, bool isByWall)
     : mShared(shared), mOffset(offsetMicros), mPerBeat(perBeat), mIsByWall(isByWall) {}
 
-  std::atomic<double> rawMinusJack{0};  // microseconds; the main thread keeps it
+  std::atomic<double> rawMinusJack{0};  // microseconds; the main thread updates it
 
  private:
   static constexpr int kClickFrames = 48;
@@ -63,18 +64,19 @@ class Exact : public Client {
     return true;
   }
 
-  // jackd's times of a cycle continue those of the last, to the microsecond, unless its driver was too late.
+  // Whether JACK's times start anew with this cycle. Otherwise they continue the times of the last cycle,
+  // exact to the microsecond on jackd.
   bool breaks(const Record& now) {
     const double missed = static_cast<int32_t>(now.frame - mEnd) * 1e6 / rate;
     const double jump = now.current - mNext - missed;
     const bool isFirst = mNext == 0;
     mEnd = now.frame + now.frames;
     mNext = now.next;
-    // Across missed cycles JACK's loop is followed only roughly.
+    // After missed cycles, JACK's times can be predicted only roughly.
     return !isFirst && (!now.timesValid || std::fabs(jump) > (missed == 0 ? 2 : 150));
   }
 
-  // Detects a stall that JACK's times did not show.
+  // Detects a stall that JACK's times did not show: many late wake-ups in a row.
   bool isNewLine(double anchor, double period) {
     mLate = anchor > mAnchor + std::max(200.0, period / 4) ? mLate + 1 : 0;
     return mLate >= std::max(4.0, std::ceil(20'000 / period));
@@ -90,8 +92,8 @@ class Exact : public Client {
   bool mStarted = false, mRunning = false, mBroke = false;
 };
 
-// A route that is longer by N frames and reports it, like a converter or a plugin: audio from through:in
-// leaves through:out N frames later, and both ports' latencies include that.
+// A route that delays sound by N frames and reports this to JACK, as a converter or plugin does: audio from
+// through:in leaves through:out N frames later, and the latencies of both ports include the N frames.
 class Through : public Client {
  public:
   explicit Through(int frames) : mFrames(static_cast<jack_nframes_t>(frames)), mLine(mFrames + 1, 0) {}

@@ -75,7 +75,7 @@ class Recorder {
     return status;
   }
 
-  // Waits up to 20 s for the ports, since their kind determines that of our inputs.
+  // Waits up to 20 s for the ports to record, because our inputs must be audio or MIDI as these ports are.
   bool waitForSources() {
     jack_client_t* scout = nullptr;
     bool all = false;
@@ -169,8 +169,9 @@ class Recorder {
 
   static void write(const Record& record) { fwrite(&record, sizeof record, 1, stdout); }
 
-  // Reads both clocks: one and the same on jackd, two that drift apart on PipeWire. Repeated regularly; the
-  // tightest of some tries counts. Only after a client is open: jack_get_time() crashes before.
+  // Reads JACK's clock and Link's. They are the same clock on jackd, but drift apart on PipeWire, so this is
+  // repeated regularly. Of five tries, the one that took least time counts. Call it only after a client is
+  // open: before that, jack_get_time() crashes.
   void sampleClock() {
     double tightest = 1e9, jack = 0, ahead = 0;
     for (int attempt = 0; attempt < 5; ++attempt) {
@@ -218,8 +219,8 @@ class Recorder {
     double tempo = recorder.mOptions["timebase"];
     double beats = position->frame / recorder.mTap.rate * tempo / 60;
     if (recorder.mOptions["naive"] != 0) {
-      // The naive way: the session's beat "now", that is of the cycle being computed, although the result is
-      // shown for the next cycle, and heard another latency later.
+      // The naive way takes the session's beat "now", at the time of the present cycle. This is wrong,
+      // because JACK shows the result for the next cycle, whose sound is heard later by the output latency.
       jack_nframes_t frames;
       jack_time_t now, next;
       float period;

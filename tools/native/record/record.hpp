@@ -16,26 +16,26 @@
 struct BeatLine {
   double micros = 0;
   double beat = 0;
-  double microsPerBeat = 500'000;  // whole: two Link peers agree on no finer tempo
+  double microsPerBeat = 500'000;  // a whole number: Link peers agree on no finer tempo
 
   double at(double t) const { return beat + (t - micros) / microsPerBeat; }
   double when(double b) const { return micros + (b - beat) * microsPerBeat; }
 };
 
 enum class Kind : uint8_t {
-  cycle,    // of the tap
-  torn,     // while the latest cycle was read the next one began, and may have overwritten what was read
+  cycle,    // a cycle of the client `Tap`
+  torn,     // the next cycle began while this one was read, and may have overwritten it
   onset,    // in the latest cycle: frame is the offset within it, value the loudest of the next 64 frames there; current, next
             // and driver are its first three samples, not numbers if the cycle ends before
-  midi,     // likewise; bytes
-  wake,     // a cycle of the unconnected client: its times alone
+  midi,     // a MIDI message in the latest cycle: frame as in onset, and its bytes
+  wake,     // a cycle of the client `Wake`: only its times
   clock,    // JACK's clock (current) and how far Link's is ahead of it (value)
-  latency,  // of a port, from `wake` on: value frames
+  latency,  // a port's latency from the time `wake` on: value, in frames
   mark,     // all earlier records are complete: frames is the number of peers, value the xruns, current the lost records
 };
 
-// Times are microseconds: `wake` (at the callback's entry) and the
-// line's are by Link's clock, the others by JACK's.
+// Times are in microseconds. `wake` (when the callback began) and the times of `line` are by Link's clock,
+// all other times by JACK's clock.
 struct Record {
   Kind kind = Kind::mark;
   uint8_t port = 0;
@@ -44,7 +44,7 @@ struct Record {
   uint32_t frame = 0, frames = 0, songFrame = 0;
   int32_t state = 0;
   double wake = 0, current = 0, next = 0;
-  double driver = 0;  // its note of its wake-up (jack_position_t.usecs)
+  double driver = 0;  // when JACK's driver noted its wake-up (jack_position_t.usecs)
   BeatLine line;
   double bbtBeats = 0;  // (bar - 1) * beats per bar + (beat - 1) + tick / ticks per beat
   double value = 0;
@@ -77,7 +77,7 @@ class Ring {
   jack_ringbuffer_t* mBytes = jack_ringbuffer_create(sizeof(Record) << 15);
 };
 
-// The latest beat line, from the tap's thread to that of the exact click, without waiting.
+// The latest beat line, which the thread of `Tap` gives to the thread of the exact click without waiting.
 struct SharedLine {
   void publish(const BeatLine& line) {
     if (std::unique_lock<std::mutex> lock(mMutex, std::try_to_lock); lock) mLine = line;
@@ -111,7 +111,7 @@ class Client {
     return prepare() && jack_activate(client) == 0;
   }
   virtual ~Client() = default;
-  void close() {  // before it goes: until then the audio thread calls it
+  void close() {  // before the object is freed: until then the audio thread uses it
     if (client) jack_client_close(client);
     client = nullptr;
   }

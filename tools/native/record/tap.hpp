@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The two JACK clients that listen. `Tap` is connected to the judged ports and so runs
-// after their programs in every cycle: the output of cycle n is in our buffers in cycle
-// n. `Wake` is connected to nothing, so only the driver wakes it: its wake-up times,
-// and the driver's own note of its wake-up, show by the wall clock when cycles began.
+// The two JACK clients that listen. `Tap` is connected to the judged ports and so runs after their programs
+// in every cycle: the output of cycle n is in our buffers in cycle n. `Wake` is connected to nothing, so only
+// the driver wakes it. Its wake-up times, and the time that the driver notes for its own wake-up, show by the
+// wall clock when cycles began.
 #pragma once
 #include <jack/midiport.h>
 
@@ -16,7 +16,7 @@ struct Source {
   std::string name;  // the port that is judged
   bool isMidi = false, isPlugged = true;
   jack_port_t* input = nullptr;
-  uint32_t quiet = 1u << 30;  // frames without a sound
+  uint32_t quiet = 1u << 30;  // the number of frames since the last sound
   double latency = -1;
 };
 
@@ -30,23 +30,23 @@ class Wake : public Client {
     jack_position_t position{};
     jack_transport_query(client, &position);
     record.driver = static_cast<double>(position.usecs);
-    // Otherwise the next cycle began meanwhile, and the record may mix both.
+    // If the frame differs, the next cycle has begun in between, and the record may mix both cycles.
     if (jack_last_frame_time(client) == record.frame) ring.push(record);
   }
 };
 
 class Tap : public Client {
  public:
-  static constexpr float kThreshold = 1e-5f;  // -100 dB: the first frame that is not silence
+  static constexpr float kThreshold = 1e-5f;  // -100 dB: a louder frame is not silence
 
   Tap(ableton::Link& link, SharedLine& shared, double quantum) : mLink(link), mShared(shared), mQuantum(quantum) {}
 
   Ring ring;
   std::vector<Source> sources;
   std::atomic<uint64_t> xruns{0};
-  std::atomic<bool> gone{false};  // the server
-  int pretended = -1;             // playback latency of our inputs in frames; -1: that of the hardware
-  double silence = 0;             // seconds before an onset; at least a frame
+  std::atomic<bool> gone{false};  // whether the server has ended
+  int pretended = -1;             // playback latency of our inputs in frames; -1: the hardware's latency
+  double silence = 0;             // the seconds of silence that an onset needs before it; at least a frame
 
  private:
   bool prepare() override {
@@ -62,8 +62,8 @@ class Tap : public Client {
     return true;
   }
 
-  // Our inputs have the loudspeaker's latency, or a pretended one, so that
-  // the ports that feed us have one latency and not a range.
+  // Our inputs report the loudspeaker's latency, or a pretended latency, so that the ports that feed them get
+  // one latency and not a range.
   static void latency(jack_latency_callback_mode_t mode, void* self) {
     auto& tap = *static_cast<Tap*>(self);
     if (mode != JackPlaybackLatency) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The functions of newer C libraries that Swift's static runtime from
-// Debian sid calls, for Debian 12's glibc 2.36.
+// Functions of newer C libraries that Swift's static runtime from Debian sid calls and that glibc 2.36 of
+// Debian 12 lacks.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The calls that qemu-user does not translate, for tools/package.d/arm64/try. Every Linux kernel has them.
+// Replacements for calls that qemu-user does not translate, for tools/package.d/arm64/try. Every Linux kernel
+// has these calls.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,8 +9,9 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-// IP_MULTICAST_ALL and SO_TIMESTAMPNS fail with ENOPROTOOPT. A membership by the interface's number reaches the kernel without that number,
-// so the kernel takes the interface of the route to the group.
+// IP_MULTICAST_ALL and SO_TIMESTAMPNS fail with ENOPROTOOPT. Under qemu-user, a request to join a multicast
+// group on an interface reaches the kernel without the interface's number, so the kernel takes the interface
+// of the route to the group.
 int setsockopt(int socket, int level, int name, const void *value, socklen_t size) {
   static int (*real)(int, int, int, const void *, socklen_t);
   if (!real) real = dlsym(RTLD_NEXT, "setsockopt");

@@ -18,7 +18,7 @@ struct FormulaTests {
     ("1 - -1", 2), (".5", 0.5), ("bpm", 120), ("beat", 3), ("round(2.5)", 3), ("floor(-0.5)", -1),
     ("ceil(bpm / 7)", 18), ("round (bpm / 7) * 2", 34), ("  7  ", 7), ("((((7))))", 7),
   ])
-  func `a formula has the value that a calculator gives`(text: String, result: Double) throws {
+  func `a tempo formula has the value that a calculator gives`(text: String, result: Double) throws {
     #expect(try Formula(text, names: Self.names).value([120, 3]) == result)
   }
 
@@ -33,7 +33,7 @@ struct FormulaTests {
     (String(repeating: "(", count: 17) + "1", "more than 16 nested brackets"),
     (String(repeating: "round(", count: 17) + "1", "more than 16 nested brackets"),
   ])
-  func `text that is no formula is refused with a helpful message`(text: String, words: String) {
+  func `text that is no tempo formula is refused with a helpful message`(text: String, words: String) {
     do throws(Formula.Fault) {
       _ = try Formula(text, names: Self.names)
       Issue.record("taken: \(text)")
@@ -43,14 +43,14 @@ struct FormulaTests {
   }
 
   @Test(arguments: ["1 / 0", "0 / 0", "bpm / (bpm - 120)", "-1 / (beat - 3)"])
-  func `a result that is no number is nil, not infinite and not NaN`(text: String) throws {
+  func `a formula that divides by zero gives nil, not infinity or NaN`(text: String) throws {
     let formula = try Formula(text, names: Self.names)
     #expect(formula.value([120, 3]) == nil)
     #expect(formula.value([]) == nil || !text.contains("b"))
   }
 
   @Test
-  func `nesting of sixteen brackets and the longest texts are computed`() {
+  func `a formula with 16 nested brackets or of the longest length is computed`() {
     let brackets = String(repeating: "(", count: 16) + "bpm" + String(repeating: ")", count: 16)
     #expect(value(brackets) == 120)
     #expect(value(String(repeating: "-", count: 125) + "bpm") == -120)
@@ -59,7 +59,7 @@ struct FormulaTests {
   }
 
   @Test
-  func `every short text gives a finite number or nil`() {
+  func `every short text as a formula gives a finite number or nil`() {
     let letters = Array("0.7()+-*/x bround")
     var texts = [""]
     for _ in 0..<4 { texts = texts.flatMap { text in letters.map { text + String($0) } } + [""] }
@@ -70,7 +70,7 @@ struct FormulaTests {
   }
 
   @Test
-  func `long random texts give a finite number or nil`() {
+  func `long random texts as a formula give a finite number or nil`() {
     var state: UInt64 = 20
     for _ in 0..<20_000 {
       var text = ""

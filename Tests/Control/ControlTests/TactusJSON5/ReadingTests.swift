@@ -6,7 +6,7 @@ import Testing
 
 private func read(_ text: String) throws -> JSON5 { try JSON5.read(Array(text.utf8)).value }
 
-@Test func `the standard's own example is read, with the line of every member`() throws {
+@Test func `the JSON5 standard's example is read, with the line of every member`() throws {
   let text = """
     {
       // comments
@@ -43,7 +43,7 @@ private func read(_ text: String) throws -> JSON5 { try JSON5.read(Array(text.ut
     ("0xff", 255), ("-0X10", -16), ("Infinity", .infinity), ("-Infinity", -.infinity), ("1e999", .infinity),
     ("123456789012345678901234567890", 123456789012345678901234567890.0),
   ])
-func `numbers are read as ECMAScript writes them`(text: String, value: Double) throws {
+func `JSON5 numbers are read in every form that ECMAScript allows`(text: String, value: Double) throws {
   guard case .number(let number, let written) = try read(text) else {
     Issue.record("\(text) is no number")
     return
@@ -51,7 +51,7 @@ func `numbers are read as ECMAScript writes them`(text: String, value: Double) t
   #expect(number == value && written == text)
 }
 
-@Test func `NaN is a number, too`() throws {
+@Test func `JSON5's NaN is read as a number`() throws {
   guard case .number(let number, _) = try read("-NaN") else {
     Issue.record("no number")
     return
@@ -64,11 +64,11 @@ func `numbers are read as ECMAScript writes them`(text: String, value: Double) t
     (#""\n\t\r\b\f\v\0\'\"\/\q""#, "\n\t\r\u{8}\u{c}\u{b}\0'\"/q"), (#"'\x41\u00e9'"#, "Aé"),
     (#""\ud83c\udfb5""#, "🎵"), ("'a\\\r\nb\\\nc'", "abc"), ("\"\u{2028}\"", "\u{2028}"), ("'\u{1}'", "\u{1}"),
   ])
-func `strings are read with all their escapes`(text: String, value: String) throws {
+func `JSON5 strings are read with all their escapes`(text: String, value: String) throws {
   #expect(try read(text) == .string(value))
 }
 
-@Test func `names need no quotes if they are names, in any script`() throws {
+@Test func `JSON5 member names need no quotes if they are identifiers`() throws {
   guard case .object(let members) = try read("{$_a1: 1, été: 2, \\u0061b: 3, 'a b': 4, '': 5, null: 6}")
   else {
     Issue.record("no object")
@@ -136,16 +136,16 @@ func `strings are read with all their escapes`(text: String, value: String) thro
     ("\u{7}", 1, "a value was expected, not U+7"),
     ("{a: '\u{1b}[31m', b: \u{1b}}", 1, "a value was expected, not U+1B"),
   ] as [(String, Int, String)])
-func `every error has one line of text and its line number`(text: String, line: Int, words: String) {
+func `each JSON5 error has one line of text and the line number`(text: String, line: Int, words: String) {
   #expect(throws: JSON5.Fault(line: line, text: words)) { try JSON5.read(Array(text.utf8)) }
 }
 
-@Test func `bytes that are not UTF-8 are refused with their line`() {
+@Test func `JSON5 bytes that are not UTF-8 are refused with their line number`() {
   #expect(throws: JSON5.Fault(line: 2, text: "not UTF-8")) { try JSON5.read([0x31, 0x0A, 0xFF]) }
   #expect(throws: JSON5.Fault(line: 1, text: "not UTF-8")) { try JSON5.read([0xC0, 0x80]) }
 }
 
-@Test func `a document beyond a limit is refused, and one within it is read`() throws {
+@Test func `a JSON5 document beyond a size limit is refused, one within it is read`() throws {
   var limits = JSON5.Limits()
   limits.bytes = 4
   limits.depth = 3
@@ -165,7 +165,7 @@ func `every error has one line of text and its line number`(text: String, line: 
   #expect(throws: JSON5.Fault.self) { try JSON5.read(Array(repeating: UInt8(ascii: "["), count: 1 << 20)) }
 }
 
-@Test func `a file with other line ends and a byte order mark is read`() throws {
+@Test func `a JSON5 file with any line ends and a byte order mark is read`() throws {
   let document = try JSON5.read(Array("\u{feff}{\r\n a: 1,\r b: 2\u{2028}}".utf8))
   guard case .object(let members) = document.value else {
     Issue.record("no object")
@@ -201,7 +201,7 @@ private func text(_ chance: inout Dice) -> String {
   return String(text)
 }
 
-@Test func `written documents read back equal`() throws {
+@Test func `written JSON5 documents read back equal`() throws {
   var chance = Dice(seed: 1)
   for _ in 0..<2000 {
     let value = value(depth: 0, &chance)
@@ -209,7 +209,7 @@ private func text(_ chance: inout Dice) -> String {
   }
 }
 
-@Test func `twenty thousand damaged documents give values or faults with lines`() {
+@Test func `20,000 damaged JSON5 documents give values, or errors with lines`() {
   let seed = """
     { // a
       a: [1, .5, 0xff, -Infinity, 1e3,], 'b': "\\u00e9\\ud83c\\udfb5\\\n", /* c */ "c": {d: null, $e: true},

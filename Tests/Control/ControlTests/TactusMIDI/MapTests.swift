@@ -26,7 +26,7 @@ import Testing
     ("bend ch 2 = volume", "bend ch 2 = click/volume"),
     ("note36ch10=rewind,start", "note 36 ch 10 = rewind, start"), ("continue = toggle", "continue = toggle"),
   ])
-  func `bindings are read in many forms, and written to be read again`(
+  func `MIDI bindings are read in many forms, and the written form reads back`(
     text: String, again: String
   )
     throws
@@ -45,11 +45,11 @@ import Testing
     "note 1 = a,b,c,d,e,f,g,h,i",
     "note 36 ch 10 ch 11 = tap", "note 3.6 = tap",
   ])
-  func `malformed text is no binding`(text: String) {
+  func `malformed text gives no MIDI binding`(text: String) {
     #expect(MIDIBinding(text) == nil)
   }
 
-  @Test func `the longest binding that is allowed reads back, and a longer one fails`()
+  @Test func `the longest MIDI binding allowed reads back; a longer one is refused`()
     throws
   {
     let name = String(repeating: "a", count: 128)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test
-  func `a binding with a channel wins, and a learned one over a configured one`()
+  func `MIDI bindings with a channel win, learned ones over configured ones`()
     throws
   {
     var map = MIDIMap(configured: [try binding("note 36 = stop"), try binding("note 36 ch 10 = tap")])
@@ -75,7 +75,7 @@ import Testing
     #expect(moved(map.receive(tapped)) == ["tempo/tap"])
   }
 
-  @Test func `standard transport messages act until the user binds them`() throws {
+  @Test func `MIDI Start and Stop have standard actions until the user binds them`() throws {
     var map = MIDIMap()
     #expect(moved(map.receive(MIDIMessage([0xFA])!)) == ["rewind", "start"])
     #expect(moved(map.receive(MIDIMessage([0xFC])!)) == ["stop"])
@@ -83,7 +83,7 @@ import Testing
     #expect(map.receive(MIDIMessage([0xFA])!) == .moves([Target("tap")!], isStandard: false))
   }
 
-  @Test func `learning binds the next press or turn, but no release or transport`()
+  @Test func `MIDI learn binds the next press or turn, no release, Start or Stop`()
     throws
   {
     var map = MIDIMap()
@@ -96,7 +96,7 @@ import Testing
     #expect(moved(map.receive(knob)) == ["tempo/tap"])
   }
 
-  @Test func `an event that is learned again has only its new binding`() throws {
+  @Test func `a MIDI event that is learned again has only its new binding`() throws {
     var map = MIDIMap()
     for target in ["tap", "stop"] {
       map.learn(Target(target))
@@ -105,7 +105,7 @@ import Testing
     #expect(map.learned.map(\.description) == ["note 36 ch 10 = stop"])
   }
 
-  @Test func `learned bindings are forgotten by event, by address, or all`()
+  @Test func `learned MIDI bindings are forgotten by event, by address or all`()
     throws
   {
     let learned = try ["note 36 ch 10 = tap", "cc 64 = start", "cc 65 = start now", "cc 7 = volume"].map(
@@ -122,7 +122,7 @@ import Testing
     #expect(moved(map.receive(MIDIMessage([0xB3, 64, 127])!)) == ["stop"])
   }
 
-  @Test func `at most 128 bindings are learned, and relearning one needs no room`() {
+  @Test func `at most 128 MIDI bindings are learned, but each can be relearned`() {
     var map = MIDIMap()
     for note in UInt8(0)..<128 {
       map.learn(Target("tap"))
@@ -141,7 +141,7 @@ import Testing
     ("jog 60 mackie = x 1", 2, 2), ("jog 60 mackie = x 1", 65, -1), ("jog 60 mackie = x 1", 127, -63),
     ("jog 60 offset = x 1", 65, 1), ("jog 60 offset = x 1", 0, -64), ("jog 60 offset ch 1 = x 1", 63, -1),
   ])
-  func `an endless wheel gives the steps by which it was turned`(text: String, value: Int, steps: Int)
+  func `an endless MIDI wheel gives the steps by which it was turned`(text: String, value: Int, steps: Int)
     throws
   {
     var map = MIDIMap(configured: [try binding(text)])
@@ -150,7 +150,7 @@ import Testing
     #expect(map.receive(MIDIMessage([0xB0, 61, UInt8(value)])!) == .nothing)
   }
 
-  @Test func `a wheel that was not turned does nothing`() throws {
+  @Test func `an endless MIDI wheel that was not turned does nothing`() throws {
     var map = MIDIMap(configured: [try binding("jog 60 = x 1")])
     #expect(map.receive(MIDIMessage([0xB0, 60, 0])!) == .nothing)
     var both = MIDIMap(configured: [try binding("jog 60 = x 1")], learned: [try binding("cc 60 = y")])

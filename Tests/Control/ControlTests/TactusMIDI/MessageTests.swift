@@ -4,7 +4,7 @@ import Testing
 @testable import TactusMIDI
 
 @Suite struct MessageTests {
-  @Test func `channel messages become events with a channel and a level`() {
+  @Test func `MIDI channel messages become events with a channel and a level`() {
     #expect(MIDIMessage([0x99, 36, 127]) == MIDIMessage(event: "note 36 ch 10", .level(1)))
     #expect(MIDIMessage([0x99, 36, 0]) == MIDIMessage(event: "note 36 ch 10", .release))
     #expect(MIDIMessage([0x89, 36, 64]) == MIDIMessage(event: "note 36 ch 10", .release))
@@ -16,29 +16,29 @@ import Testing
     #expect(MIDIMessage([0xFC]) == MIDIMessage(event: "stop", .level(1)))
   }
 
-  @Test func `MMC is understood for any device number`() {
+  @Test func `MMC (MIDI machine control) is understood for any device number`() {
     #expect(MIDIMessage([0xF0, 0x7F, 0x7F, 0x06, 0x02, 0xF7]) == MIDIMessage(event: "mmc play", .level(1)))
     #expect(MIDIMessage([0xF0, 0x7F, 0x05, 0x06, 0x01, 0xF7]) == MIDIMessage(event: "mmc stop", .level(1)))
-    // The position is one hour, two minutes, three seconds and 15 of 30 frames.
+    // The locate's position is 1 hour, 2 minutes, 3 seconds and 15 of 30 frames.
     let locate: [UInt8] = [0xF0, 0x7F, 0x7F, 0x06, 0x44, 0x06, 0x01, 0x61, 2, 3, 15, 0, 0xF7]
     #expect(MIDIMessage(locate) == MIDIMessage(event: "mmc locate", .seconds(3723.5)))
   }
 
-  @Test func `a controller is pressed from value 64 on, a key at any velocity`() {
+  @Test func `a MIDI controller is pressed from value 64 on, a key at any velocity`() {
     #expect(MIDIMessage([0xB0, 64, 64])?.isPressed == true)
     #expect(MIDIMessage([0xB0, 64, 63])?.isPressed == false)
     #expect(MIDIMessage([0x90, 60, 1])?.isPressed == true)
     #expect(MIDIMessage([0x80, 60, 1])?.isPressed == false)
   }
 
-  @Test func `every byte string of up to two bytes is a whole message or nothing`() {
+  @Test func `one or two bytes are a whole MIDI message or nothing`() {
     for length in 0...2 {
       for first in UInt8.min...UInt8.max {
         for second in UInt8.min...UInt8.max where length > 1 || second == 0 {
           let bytes = [first, second].prefix(length)
           let message = MIDIMessage(Array(bytes))
-          // Of two bytes, only a program change is a whole message; of one byte, only start, continue and
-          // stop.
+          // The only whole messages of two bytes are program changes, and those of one byte are Start,
+          // Continue and Stop.
           let isWhole =
             length == 2 ? first & 0xF0 == 0xC0 && second < 0x80 : length == 1 && (0xFA...0xFC).contains(first)
           #expect((message != nil) == isWhole, "\(bytes)")
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `noise gives messages with numbers in their ranges, or nothing`() {
+  @Test func `random bytes give MIDI messages with numbers in range, or nothing`() {
     var dice: UInt64 = 20_808
     func roll() -> UInt8 {
       dice ^= dice << 13

@@ -6,7 +6,7 @@ import Testing
 @testable import TactusNSM
 
 @Test
-func `managers' addresses are read as liblo writes them`() {
+func `session managers' addresses are read as liblo writes them`() {
   #expect(ManagerAddress(url: "osc.udp://127.0.0.1:16000/")?.resolve() == Endpoint(.loopback, port: 16_000))
   #expect(ManagerAddress(url: "osc.udp://studio.local:7")?.host == "studio.local")
   #expect(
@@ -21,12 +21,12 @@ func `managers' addresses are read as liblo writes them`() {
   "osc.udp://127.0.0.1:70000/", "osc.udp://127.0.0.1:16000/path", "osc.udp://a b:1/", "16000",
   "osc.udp://" + String(repeating: "a", count: 300) + ":1/",
 ])
-func `malformed text is no manager's address`(url: String) {
+func `malformed text is no session manager's address`(url: String) {
   #expect(ManagerAddress(url: url) == nil)
 }
 
 @Test
-func `the session uses one loopback port, and obeys only its manager`() throws {
+func `the NSM client uses one loopback port, and obeys only its manager`() throws {
   var server = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
   let stranger = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
   let session = try ManagedSession(manager: server.endpoint, executable: "tactus", at: .zero)

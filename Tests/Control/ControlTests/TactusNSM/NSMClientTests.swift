@@ -7,7 +7,7 @@ import Testing
 
 private let manager = Endpoint(.loopback, port: 16_000)
 
-/// The NSM client as a state machine, with the requests that it makes to the program.
+/// The NSM client as a state machine, and the requests that the client makes to the program.
 private struct Stage {
   var client = NSMClient(manager: manager)
 
@@ -51,7 +51,7 @@ private func error(_ address: String, _ code: Int32, _ text: String) -> NSMClien
 }
 
 @Test
-func `the client announces itself once and answers each open and save once`()
+func `the NSM client announces itself once, and answers each open and save`()
   throws
 {
   var stage = Stage()
@@ -86,7 +86,7 @@ func `the client announces itself once and answers each open and save once`()
 }
 
 @Test
-func `without an answer, or after a refusal, tactus runs alone`() {
+func `if a session manager refuses or does not answer, tactus runs alone`() {
   var silent = Stage()
   _ = silent.outputs()
   silent.client.tick(at: Micros(4_999_999))
@@ -107,7 +107,7 @@ func `without an answer, or after a refusal, tactus runs alone`() {
 }
 
 @Test
-func `a manager that sends no open is waited for, and reported once`() {
+func `tactus waits for a session manager's open, and reports that once`() {
   var stage = Stage.joined()
   for second in 0...4 { stage.client.tick(at: Micros(Int64(second) * 1_000_000)) }
   #expect(stage.outputs() == [])
@@ -121,7 +121,7 @@ func `a manager that sends no open is waited for, and reported once`() {
 }
 
 @Test
-func `failures have the protocol's codes, and another open may follow`() throws {
+func `NSM failures have the protocol's codes, and another open may follow`() throws {
   var stage = Stage.joined()
   let open: [Argument] = [.string("/s/a"), .string("a"), .string("t")]
   for (failure, code) in [
@@ -142,7 +142,7 @@ func `failures have the protocol's codes, and another open may follow`() throws 
     stage.outputs() == [
       .send(Message("/nsm/client/is_dirty")), .save, error("/nsm/client/save", -1, "disk full"),
     ])
-  // The project has unsaved changes, so it was not reported as clean.
+  // The project has unsaved changes, so the client has not reported it as clean.
   stage.receive("/nsm/client/save")
   stage.client.saved(.done)
   #expect(
@@ -150,7 +150,7 @@ func `failures have the protocol's codes, and another open may follow`() throws 
 }
 
 @Test
-func `requests at the wrong time are refused with the reason`() {
+func `a session manager's request at the wrong time is refused with a reason`() {
   var stage = Stage.joined()
   stage.receive("/nsm/client/save")
   #expect(stage.outputs() == [error("/nsm/client/save", -6, "no project is open")])
@@ -174,7 +174,7 @@ func `requests at the wrong time are refused with the reason`() {
 }
 
 @Test
-func `only the manager's port and addresses are obeyed`() {
+func `the NSM client obeys only its manager's port and addresses`() {
   var stage = Stage.open()
   for source in [
     Endpoint(.loopback, port: 16_001), Endpoint(Address.v4(0xC0A8_0001), port: 16_000),
@@ -198,7 +198,7 @@ func `only the manager's port and addresses are obeyed`() {
   ("/s/a\n", "t"), ("/" + String(repeating: "x", count: 4001), "t"), ("/s/a", ""), ("/s/a", "a:b"),
   ("/s/a", "a/b"), ("/s/a", "a\u{7f}"), ("/s/a", String(repeating: "x", count: 64)),
 ])
-func `an unsafe path or name is refused before anything is touched`(
+func `an unsafe path or name from a session manager is refused at once`(
   path: String, identifier: String
 ) {
   var stage = Stage.joined()
@@ -212,7 +212,7 @@ func `an unsafe path or name is refused before anything is touched`(
 }
 
 @Test
-func `wrong types and numbers of arguments are refused`() {
+func `NSM messages with a wrong number or type of arguments are refused`() {
   var stage = Stage.joined()
   let shapes: [[Argument]] = [
     [], [.string("/s/a")], [.string("/s/a"), .string("a")], [.int32(1), .float32(2), .null],
@@ -232,7 +232,7 @@ func `wrong types and numbers of arguments are refused`() {
 }
 
 @Test
-func `each change is sent once, and only while a project is open`() {
+func `each change goes to the session manager once, while a project is open`() {
   var stage = Stage.joined()
   stage.client.changed(true)
   stage.client.show(label: "1 Link")
@@ -252,7 +252,7 @@ func `each change is sent once, and only while a project is open`() {
 }
 
 @Test
-func `outputs that are not fetched are limited and counted`() {
+func `an NSM client's outputs that are not fetched are limited and counted`() {
   var stage = Stage.joined()
   for _ in 1...200 { stage.receive("/nsm/client/save") }
   #expect(stage.outputs().count == NSMClient.outputLimit)

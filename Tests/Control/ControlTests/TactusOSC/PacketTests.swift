@@ -8,7 +8,7 @@ struct PacketTests {
   static let tempo: [UInt8] = hex("2f627269 6467652f 74656d70 6f000000 2c660000 42f10000")
 
   @Test
-  func `the published examples decode`() throws {
+  func `the examples of the OSC specification decode`() throws {
     #expect(try messages(Self.tempo) == [Message("/bridge/tempo", .float32(120.5))])
     #expect(
       try messages(hex("2f627269 6467652f 73746172 74000000 2c000000")) == [Message("/bridge/start")])
@@ -29,7 +29,7 @@ struct PacketTests {
   }
 
   @Test
-  func `every type is received as it was sent`() throws {
+  func `OSC arguments of every type are received as they were sent`() throws {
     let message = Message(
       "/x", .int32(.min), .int64(.max), .float32(0.1), .float64(-1e300), .string("äöü"), .string(""),
       .truth(true),
@@ -38,7 +38,7 @@ struct PacketTests {
   }
 
   @Test
-  func `a message without type tags has no arguments`() throws {
+  func `an OSC message without type tags has no arguments`() throws {
     #expect(try messages(hex("2f610000")) == [Message("/a")])
   }
 
@@ -57,12 +57,12 @@ struct PacketTests {
     ("2f200000", .addressCharacter),
     ("2f610000 2c737300 61000000", .unterminatedString),
   ])
-  func `malformed packets are refused with the right reason`(digits: String, reason: MalformedPacket) {
+  func `malformed OSC packets are refused with the right reason`(digits: String, reason: MalformedPacket) {
     #expect(throws: reason) { try messages(hex(digits)) }
   }
 
   @Test
-  func `bundles within bundles have a limited depth`() {
+  func `OSC bundles within bundles have a limited depth`() {
     var packet = Self.tempo
     for level in 1...200 {
       packet = Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1] + Self.size(packet.count) + packet
@@ -75,7 +75,7 @@ struct PacketTests {
   }
 
   @Test
-  func `an inner bundle is never due before the one around it`() throws {
+  func `an inner OSC bundle is never due before the bundle around it`() throws {
     func bundle(_ time: UInt32, _ content: [UInt8]) -> [UInt8] {
       Array("#bundle\0".utf8) + Self.size(Int(time)) + [0, 0, 0, 0] + Self.size(content.count) + content
     }
@@ -86,7 +86,7 @@ struct PacketTests {
   }
 
   @Test
-  func `no change of one byte and no cut breaks the decoder`() {
+  func `no change of one byte and no cut breaks the OSC decoder`() {
     let bundle =
       Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1] + Self.size(Self.tempo.count) + Self.tempo
     let rich = LibloCodec.encode(
@@ -104,7 +104,7 @@ struct PacketTests {
   }
 
   @Test
-  func `time tags count from 1900, and past 2036`() {
+  func `OSC timetags count from 1900, and past 2036`() {
     #expect(Timetag(unixSeconds: 1_700_000_000, nanoseconds: 250_000_000).rawValue == 0xe8fe_6f80_4000_0000)
     let before = Timetag(rawValue: 0xffff_ffff_8000_0000)
     let after = Timetag(rawValue: 0x0000_0001_0000_0000)
@@ -113,7 +113,7 @@ struct PacketTests {
   }
 
   @Test
-  func `datagrams fit into a Wi-Fi frame, and no message is lost`() throws {
+  func `OSC datagrams fit into a Wi-Fi frame, and no message is lost`() throws {
     let packets = (0..<200).map { LibloCodec.encode(Message("/tactus/value/\($0)", .int32($0))) }
     let datagrams = Bundle.pack(packets)
     #expect(datagrams.allSatisfy { $0.count <= 1400 } && datagrams.count > 1)

@@ -19,14 +19,14 @@ struct PatternTests {
     ("/bridge/[", "/bridge/[", false),
     ("/bridge/{click", "/bridge/click", false), ("/?", "//", false), ("", "", true),
   ])
-  func `patterns match part by part`(pattern: String, address: String, matches: Bool) {
+  func `OSC address patterns match part by part`(pattern: String, address: String, matches: Bool) {
     var pattern = AddressPattern(pattern)
     let found = pattern.matches(address)
     #expect(found == matches)
   }
 
   @Test
-  func `a pattern never costs more than its limit times the address's length`() {
+  func `matching an OSC pattern never takes more steps than its limit`() {
     for (text, address) in [
       ("/" + String(repeating: "*a", count: 100) + "b", "/" + String(repeating: "a", count: 250)),
       ("/" + String(repeating: "{a,aa,aaa}", count: 20), "/" + String(repeating: "a", count: 250)),
@@ -103,20 +103,20 @@ struct PatternTests {
   }
 
   @Test
-  func `every small pattern matches every small address as the rules say`() {
+  func `all small OSC patterns match all small addresses as the standard says`() {
     let pieces = ["a", "b", "/", "*", "?", "//", "[a]", "[!a]", "[a-b]", "{a,ab}", "{,b}", "{a/b,/}"]
     let addresses = all(["a", "b", "/"], upTo: 3).map { "/" + $0 }
     #expect(wrong(all(pieces, upTo: 3).map { "/" + $0 }, addresses) == [])
   }
 
   @Test
-  func `patterns of any characters, even with open brackets, follow the rules`() {
+  func `OSC patterns of any characters match as the standard says`() {
     let pieces = ["a", "/", "*", "[", "]", "{", "}", ",", "!", "-"]
     #expect(wrong(all(pieces, upTo: 4).map { "/" + $0 }, ["/", "/a", "/aa", "/a/a", "/-", "/aaa/a"]) == [])
   }
 
   @Test
-  func `a range in brackets holds what lies between its two ends`() {
+  func `a range in an OSC pattern's brackets matches all between its ends`() {
     let ends: [UInt8] = [1, 45, 63, 64, 65, 126, 127].filter { $0 != UInt8(ascii: "-") }
     for (first, last) in ends.flatMap({ first in ends.map { (first, $0) } }) {
       func letter(_ byte: UInt8) -> String { String(UnicodeScalar(byte)) }

@@ -37,7 +37,7 @@ struct AnnouncementTests {
   }
 
   @Test
-  func `OSC, OSCQuery and the page are announced until the surface closes`()
+  func `OSC, OSCQuery and the page are announced by mDNS until tactus ends`()
     throws
   {
     let folder = "/tmp/tactus-avahi-\(getpid())"
@@ -63,7 +63,7 @@ struct AnnouncementTests {
   }
 
   @Test
-  func `without Avahi the surface works all the same`() throws {
+  func `without Avahi, controllers can be used all the same`() throws {
     let studio = try Studio(settings("/nowhere/avahi-publish"))
     defer { studio.close() }
     studio.surface.tell(WebReach(queryPort: 8080))
@@ -76,7 +76,7 @@ struct AnnouncementTests {
   }
 
   @Test
-  func `a service's name fits its 63 bytes`() {
+  func `the mDNS name of a service fits into 63 bytes`() {
     #expect(Announcement.shortened(String(repeating: "ä", count: 60)).utf8.count == 62)
     #expect(Announcement.shortened("a\nb") == "a?b")
   }

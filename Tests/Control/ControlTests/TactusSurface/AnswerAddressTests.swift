@@ -13,7 +13,7 @@ import Testing
 @Suite("The address that answers", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct AnswerAddressTests {
   @Test(arguments: [("192.168.7.2", "10.50.0.2"), ("fd07::2", "fd50::2")])
-  func `answers and subscriptions leave from the address that was asked`(asked: String, asker: String) throws
+  func `OSC answers and later values leave from the address first asked`(asked: String, asker: String) throws
   {
     let (home, other) = (try PrivateNetwork(), try PrivateNetwork())
     try home.cable("wire", to: other, "cable")

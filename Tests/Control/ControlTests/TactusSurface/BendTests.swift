@@ -22,14 +22,14 @@ struct BendTests {
     desk.program.commands.compactMap { if case .bend(let bend) = $0 { bend } else { nil } }
   }
 
-  /// By how many milliseconds the session is ahead of the timeline `before`.
+  /// The milliseconds by which the session is ahead of the timeline `before`.
   private func moved(_ desk: Desk, from before: Timeline) -> Double {
     let beats = desk.program.state.timeline.beats(at: desk.now).value - before.beats(at: desk.now).value
     return beats * Double(before.tempo.microsPerBeat) / 1000
   }
 
   @Test
-  func `alone, push speeds up the session while held, then restores its tempo`() {
+  func `without peers, bend/push speeds up the session only while held`() {
     var desk = Desk()
     let (start, present) = (desk.now, Tempo(121.37))
     desk.update { $0.timeline = $0.timeline.turned(to: present, at: start) }
@@ -42,8 +42,8 @@ struct BendTests {
     #expect(desk.program.state.tempo == Tempo(121.37))
     #expect(abs(moved(desk, from: before) - 60) < 0.1, "\(moved(desk, from: before))")
     #expect(bends(desk).isEmpty)
-    // The user's messages come faster than the program's reports, so the surface works with a state that
-    // is out of date.
+    // The user's messages may come faster than the program reports its state, so the state is out of date
+    // here. The end of the bend must still restore the right tempo.
     let stale = desk.program.state
     desk.forget()
     desk.program.refuses = nil
@@ -53,7 +53,7 @@ struct BendTests {
     #expect(tempos(desk).last == 121.37)
   }
 
-  /// For each order of a tempo, the tempo that stays after the bend.
+  /// For each tempo command, the tempo that stays after the bend.
   private func lasting(_ desk: Desk) -> [Double] {
     desk.program.commands.compactMap {
       switch $0 {
@@ -63,7 +63,7 @@ struct BendTests {
     }
   }
 
-  @Test func `every order of a bend names the tempo from before the bend`() {
+  @Test func `every command of a tempo bend names the tempo from before the bend`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(121))
     desk.wait(1)
@@ -80,7 +80,7 @@ struct BendTests {
       ("tempo/double", nil, 240), ("tempo/half", nil, 60), ("tempo/nudge", 1, 121), ("tempo/up", nil, 121),
       ("tempo/down", nil, 119),
     ] as [(String, Float?, Double)])
-  func `a relative change during a bend starts from the tempo before the bend`(
+  func `a relative tempo change during a bend starts from the tempo before it`(
     path: String, amount: Float?, wanted: Double
   ) {
     var desk = Desk()
@@ -97,7 +97,7 @@ struct BendTests {
   }
 
   @Test
-  func `with peers a bend moves only our outputs, unless we are the clock`() {
+  func `with peers, a bend moves only our outputs, unless tactus leads`() {
     var desk = Desk()
     desk.update { $0.link.peers = 2 }
     desk.send("/tactus/bend/pull", .int32(1))
@@ -133,7 +133,7 @@ struct BendTests {
   }
 
   @Test
-  func `a held bend without messages ends after 20 seconds`() {
+  func `a bend that is held without further messages ends after 20 seconds`() {
     var desk = Desk()
     desk.send("/tactus/bend", .float32(4))
     desk.wait(19.9)
@@ -176,7 +176,7 @@ struct BendTests {
   }
 
   @Test
-  func `a jog wheel moves the session by at most a second in one go`() {
+  func `one message of a jog wheel moves the session by at most a second`() {
     var desk = Desk()
     let before = desk.program.state.timeline
     for _ in 0..<5 { desk.send("/tactus/bend/jog", .float32(1000)) }
@@ -189,7 +189,7 @@ struct BendTests {
   }
 
   @Test
-  func `a pitch wheel bends until it returns to its middle`() {
+  func `a pitch wheel bends the tempo until it returns to its middle`() {
     var settings = SurfaceSettings()
     settings.bindings = [MIDIBinding("bend = bend -5..5")].compactMap { $0 }
     var desk = Desk(settings)
@@ -204,9 +204,10 @@ struct BendTests {
 
 @Suite("Following a drummer")
 struct DrummerTests {
-  /// Plays a drummer's taps while the tempo goes from `first` to `last`. For each beat, `says` lists the
-  /// taps as milliseconds off the beat. Each tap gets a random error of up to `clumsy` in addition. Returns
-  /// the largest error after 12 beats in milliseconds, and the last estimate of the tempo.
+  /// Plays a drummer's taps while the tempo goes from `first` to `last`. For each beat, `says` lists the taps
+  /// as milliseconds off the beat. In addition, each tap gets a random error of up to `clumsy` milliseconds.
+  /// Returns the largest error of the followed beat after 12 beats, in milliseconds, and the last estimate of
+  /// the tempo.
   private func play(
     from first: Double, to last: Double, beats: Int, clumsy: Double, says: (Int) -> [Double] = { _ in [0] }
   ) -> (worst: Double, tempo: Double) {
@@ -231,21 +232,21 @@ struct DrummerTests {
   }
 
   @Test
-  func `taps with 10 ms of jitter give the beat to 10 ms and half a BPM`() {
+  func `a drummer's taps with 10 ms of jitter give the beat to 10 ms`() {
     let (worst, tempo) = play(from: 118, to: 118, beats: 64, clumsy: 10)
     #expect(worst < 10, "\(worst)")
     #expect(abs(tempo - 118) < 0.5, "\(tempo)")
   }
 
   @Test
-  func `taps that speed up by six BPM over 16 bars are followed`() {
+  func `a drummer's taps that speed up by 6 BPM over 16 bars are followed`() {
     let (worst, tempo) = play(from: 118, to: 124, beats: 64, clumsy: 8)
     #expect(worst < 15, "\(worst)")
     #expect(abs(tempo - 124) < 1, "\(tempo)")
   }
 
   @Test
-  func `missing, doubled and misplaced taps change nothing`() {
+  func `a drummer's missing, doubled and misplaced taps change nothing`() {
     let (worst, tempo) = play(from: 97, to: 97, beats: 96, clumsy: 6) { beat in
       switch beat % 16 {
       case 5, 6, 11: []
@@ -259,20 +260,20 @@ struct DrummerTests {
   }
 
   @Test
-  func `a pause or three taps off the beat start a new estimate`() {
+  func `a drummer's pause, or three taps off the beat, start a new estimate`() {
     var drummer = Drummer()
     for beat in 0..<8 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
     var believed: Drummer.Beat?
     for beat in 0..<12 { believed = drummer.tap(at: Micros(60_000_000 + Int64(beat) * 400_000)) }
     #expect(abs((believed?.length ?? 0) - 400_000) < 1)
-    // From now on the taps are half a beat later than before.
+    // From here on, the taps come half a beat later than expected.
     for beat in 0..<8 { believed = drummer.tap(at: Micros(64_600_000 + Int64(beat) * 400_000)) ?? believed }
     #expect(abs((believed?.time ?? 0) - 67_400_000) < 1)
   }
 
   @Test
-  func `eight beats may be missing, and one tap moves the tempo by 4 % at most`() {
-    /// The estimate after a tap that comes `beats` beats and `late` microseconds after the last tap of a
+  func `a drummer may miss 8 beats; a tap moves the tempo by at most 4 %`() {
+    /// The estimate after a tap that comes `beats` beats, plus `late` microseconds, after the last tap of a
     /// drummer whose beat is known.
     func tap(after beats: Int64, late: Int64 = 0) -> Drummer.Beat? {
       var drummer = Drummer()
@@ -282,7 +283,8 @@ struct DrummerTests {
     #expect(tap(after: 1)?.length == 500_000)
     #expect(tap(after: Drummer.mostMissed)?.length == 500_000)
     #expect(tap(after: Drummer.mostMissed + 1) == nil)
-    // A drummer who has tapped for long is corrected only little, so test the limit after few taps.
+    // A late tap changes the estimate less, the longer the drummer has tapped, so test the limit after few
+    // taps.
     var drummer = Drummer()
     for beat in 0..<4 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
     let known = drummer.tap(at: Micros(4 * 500_000 + 124_000))

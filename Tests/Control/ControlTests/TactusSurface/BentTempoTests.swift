@@ -7,7 +7,8 @@ import Testing
 
 @Suite("The tempo before and after a bend")
 struct BentTempoTests {
-  /// The last bend that was ordered, with the tempo during it and the tempo before it.
+  /// The last tempo bend that was commanded: the tempo during the bend, and the tempo below it, which returns
+  /// after the bend.
   private func lastBend(_ desk: Desk) -> (during: Double, below: Double)? {
     desk.program.commands.reversed().lazy.compactMap {
       if case .bentTempo(let tempo, let below) = $0 {
@@ -31,7 +32,7 @@ struct BentTempoTests {
   }
 
   @Test(arguments: [5, -3] as [Float])
-  func `during a bend a drummer's tap changes the tempo after the bend`(percent: Float)
+  func `during a tempo bend, a drummer's tap changes the tempo to return to`(percent: Float)
     throws
   {
     var desk = Desk()
@@ -46,7 +47,7 @@ struct BentTempoTests {
     #expect(abs(desk.program.state.tempo.beatsPerMinute - bend.below - 1) < 1e-3)
   }
 
-  @Test func `after a bend the session is at the drummer's tempo`() throws {
+  @Test func `after a tempo bend, the session has the drummer's tempo`() throws {
     var desk = Desk()
     drum(&desk, bend: 5)
     let below = try #require(lastBend(desk)).below
@@ -56,7 +57,7 @@ struct BentTempoTests {
     #expect(desk.machine.reading.own.bent == nil)
   }
 
-  @Test func `a bend may end before the session shows its last tempo`() {
+  @Test func `a tempo bend may end before the session shows its last tempo`() {
     var desk = Desk()
     desk.send("/tactus/bend", .float32(5))
     let stale = desk.program.state

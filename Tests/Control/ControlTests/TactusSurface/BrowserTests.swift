@@ -21,7 +21,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `a paired browser's changes are remembered, and it needs no proof`() {
+  func `a paired browser's changes are remembered; it needs no OSC proof text`() {
     let phone = Self.phone(1)
     var desk = Self.desk(phone)
     desk.send("/tactus/click", .int32(1), from: phone)
@@ -35,7 +35,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `an unpaired browser may watch everything and change nothing`() {
+  func `an unpaired browser may read all values and change none`() {
     let phone = Self.phone(1, isPaired: false)
     var desk = Self.desk(phone)
     desk.send("/tactus/subscribe", .string("state beat exact"), from: phone)
@@ -67,7 +67,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `HTTP reads are never older than values that were sent`() throws {
+  func `values read by HTTP are never older than values sent before`() throws {
     let phone = Self.phone(1)
     let studio = try Studio()
     defer { studio.close() }
@@ -116,7 +116,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `datagrams from a browser's port do not touch its subscription`() {
+  func `UDP datagrams from a browser's port do not touch its subscription`() {
     let phone = Self.phone(1)
     let tablet = Peer(phone.endpoint)
     var desk = Self.desk(phone)
@@ -134,7 +134,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `16 browsers fit beside 16 controllers, and the 17th is refused`() {
+  func `16 browsers fit beside 16 controllers, and a 17th browser is refused`() {
     let phones = (1...16).map { Self.phone($0, host: 0x0a00_0100 + UInt32($0)) }
     var desk = Desk()
     for phone in phones { desk.machine.browsers.insert(phone) }
@@ -171,12 +171,12 @@ struct BrowserTests {
     desk.send("/tactus/subscribe", from: watcher(1))
     #expect(desk.errors.last?.contains("16 browsers are subscribed already") == true)
     #expect(desk.machine.subscribers.map(\.target).contains(phone))
-    // A browser that only watches and was silent for a minute makes room for another such browser.
+    // A browser that only watches, and has been silent for a minute, makes room for another watching browser.
     desk.wait(61)
     desk.send("/tactus/subscribe", from: watcher(1))
     #expect(desk.machine.subscribers.map(\.target).contains(watcher(1)))
     #expect(desk.machine.subscribers.map(\.target).contains(phone))
-    // A packet that arrived before the connection ended must not count as a stranger's.
+    // A packet that arrived before the connection ended must not count as a packet from a stranger.
     desk.machine.gone(watcher(1), clocks: desk.clocks)
     desk.send("/tactus/query", from: watcher(1))
     #expect(desk.machine.counters.strangers == 0)

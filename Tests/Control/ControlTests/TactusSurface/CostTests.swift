@@ -6,9 +6,9 @@ import Testing
 
 @testable import TactusSurface
 
-/// Searches for the packet that costs the most: changes one message, keeps the change if it causes more work,
-/// and starts again when no change helps. Work is counted from outside, as outputs to the program and to
-/// peers, and as steps of pattern matching.
+/// A search for the packet that causes the most work. It changes one message, keeps the change if it causes
+/// more work, and starts anew when no change helps. Work is counted as outputs to the program and to peers,
+/// and as steps of pattern matching.
 private struct Search {
   static let pieces = [
     "/tactus/", "//", "*", "?", "[!a]", "[a-z]", "{,}", "{click,clock}", "{,a,b,c}", "/klick/simple/", "x",
@@ -62,7 +62,7 @@ private struct Search {
 @Suite("Limits for the cost of input")
 struct CostTests {
   @Test
-  func `spoofed queries get few answers, and trusted peers get every answer`() {
+  func `queries from spoofed sources get few answers, from trusted peers all`() {
     var settings = SurfaceSettings()
     settings.targets = [Peer(Endpoint(Desk.tablet.endpoint.address, port: 1))]
     var desk = Desk(settings)
@@ -97,15 +97,16 @@ struct CostTests {
     return desk
   }
 
-  /// The work that a datagram has caused, in microseconds on the generous scale of `Cost`: four for an order
-  /// or a datagram, one for a hundred bytes of answers, and one for two hundred steps of pattern matching.
+  /// The work that a datagram has caused, in microseconds by the generous estimates of `Cost`: 4 us for a
+  /// command to the program, for a sent datagram and for a notice; 1 us for a hundred bytes of answers; 1 us
+  /// for two hundred steps of pattern matching.
   private func work(_ desk: Desk, _ steps: Int) -> Int {
     4 * (desk.orders.count + desk.datagrams.count + desk.notices.count)
       + desk.datagrams.reduce(0) { $0 + $1.bytes.count } / 100 + steps / 200
   }
 
   @Test(arguments: [1, 2])
-  func `no packet found by a search makes more work than is allowed`(seed: UInt64) {
+  func `no OSC packet that a search finds causes more work than is allowed`(seed: UInt64) {
     var search = Search(dice: PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15))
     let fresh = busy()
     var best: (packet: [Message], work: Int) = ([], 0)

@@ -33,9 +33,9 @@ struct Desk {
   var outward: [(message: Message, to: Endpoint, at: Micros)] = []
   var orders: [Order] = []
   var learned: [MIDIBinding] = []
-  /// The changes that wait for a beat, each with the number of orders that came before it.
+  /// The changes that wait for a beat, each with the number of commands that came before it.
   var queued: [(change: QueuedChange?, orders: Int)] = []
-  /// The cost of the last datagram.
+  /// The cost of the last datagram, in microseconds.
   var cost = 0
 
   static let tablet = Peer(Endpoint(Address.v4(0x0a00_0005), port: 51_000))
@@ -108,7 +108,7 @@ struct Desk {
     drain()
   }
 
-  /// Lets time pass, from deadline to deadline.
+  /// Lets time pass; the surface acts at each of its deadlines in between.
   mutating func wait(_ seconds: Double) {
     let end = now + Micros(rounding: seconds * 1e6)
     while now < end {

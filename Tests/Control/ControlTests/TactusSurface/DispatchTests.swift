@@ -11,7 +11,7 @@ struct DispatchTests {
   @Test(arguments: [
     Argument.float32(128), .float64(128), .int32(128), .int64(128), .string("128"), .string("128.0"),
   ])
-  func `a tempo is accepted in every type that a controller might send`(argument: Argument) {
+  func `a tempo is accepted in every OSC type that a controller might send`(argument: Argument) {
     var desk = Desk()
     desk.send("/tactus/tempo", argument)
     #expect(desk.program.commands == [.tempo(Tempo(128))])
@@ -21,14 +21,14 @@ struct DispatchTests {
     Argument.float32(1), .float64(1), .int32(1), .int64(1), .string("1"), .truth(true), .impulse,
     .string("on"),
   ])
-  func `a switch is accepted in every type that a controller might send`(argument: Argument) {
+  func `a switch is accepted in every OSC type that a controller might send`(argument: Argument) {
     var desk = Desk()
     desk.send("/tactus/click", argument)
     #expect(desk.program.commands == [.set("click", .flag(true))])
   }
 
   @Test
-  func `a mistyped address is answered with the right one`() {
+  func `a mistyped OSC address is answered with the right address`() {
     var desk = Desk()
     desk.send("/tactus/temp", .float32(120))
     #expect(desk.errors == ["temp: no such address; do you mean /tactus/tempo?"])
@@ -42,7 +42,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `each mistake of a newcomer gives one clear error to both sides`() {
+  func `a wrong value or receive port gives a clear error to user and sender`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(1000))
     desk.send("/tactus/tempo", .string("fast"))
@@ -90,7 +90,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `junk from many strangers does not hide other notices`() {
+  func `broken packets from many strangers do not hide other notices`() {
     var desk = Desk()
     for second in 0..<60 {
       for host in 0..<40 {
@@ -121,7 +121,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `at most five errors a second go to one source`() {
+  func `at most five error messages a second go to one source`() {
     var desk = Desk()
     for _ in 0..<100 { desk.send("/tactus/nonsense") }
     #expect(desk.errors.count == 5)
@@ -145,7 +145,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `two instances of tactus never answer each other's answers`() {
+  func `two instances of tactus never answer each other's OSC answers`() {
     var desk = Desk()
     for row in Table.standard.rows where row.kind == .answer {
       desk.send("/tactus/" + row.path, .string("x"), .string("y"), .int32(1))
@@ -155,7 +155,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `an address pattern sets or reads values, and fires no trigger`() {
+  func `an OSC address pattern sets or reads values, and fires no trigger`() {
     var desk = Desk()
     desk.send("/tactus/{click,clock}", .truth(true))
     #expect(desk.program.commands == [.set("click", .flag(true)), .set("clock", .flag(true))])
@@ -174,7 +174,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `nudges add up even before the session shows the first nudge`() {
+  func `tempo nudges add up even before the session shows the first nudge`() {
     var desk = Desk()
     desk.program.refuses = nil
     for _ in 0..<4 { desk.send("/tactus/tempo/up") }
@@ -205,7 +205,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `taps set their median tempo, and start over after a pause`() {
+  func `taps set the median tempo, and start over after a pause`() {
     var desk = Desk()
     func tap(_ desk: inout Desk, after seconds: Double) {
       desk.wait(seconds)
@@ -225,7 +225,7 @@ struct DispatchTests {
     #expect(desk.program.commands.isEmpty)
     tap(&desk, after: 0.4)
     #expect(desk.program.state.tempo == Tempo(150))
-    // The user taps a new tempo without a pause.
+    // The user goes on to tap at a new tempo, without a pause.
     tap(&desk, after: 0.9)
     #expect(abs(desk.program.state.tempo.beatsPerMinute - 66.67) < 0.01)
   }
@@ -321,7 +321,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `quit is obeyed from this machine only`() {
+  func `the OSC command quit is obeyed from this machine only`() {
     var desk = Desk()
     desk.send("/tactus/quit", .float32(1))
     #expect(!desk.program.quit && desk.errorCodes == [5])
@@ -339,7 +339,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `a sender that is not allowed is ignored`() {
+  func `an OSC sender that is not allowed is ignored`() {
     var settings = SurfaceSettings()
     settings.allow = [AddressRange("10.0.1.0/24")].compactMap { $0 }
     var desk = Desk(settings)

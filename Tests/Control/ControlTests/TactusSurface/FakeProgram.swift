@@ -3,7 +3,7 @@ import LinkBeatMath
 
 @testable import TactusSurface
 
-/// A program that obeys commands without Link and JACK. All effects of a command are in `state`.
+/// A program that obeys commands without Link and JACK. All effects of a command are shown in `state`.
 struct FakeProgram {
   var state = SurfaceState()
   var commands: [Command] = []
@@ -71,7 +71,7 @@ struct FakeProgram {
     }
   }
 
-  /// Lets the host roll if the session has reached the beat of the launch.
+  /// Makes the transport roll if the session has reached the beat of the launch (a start that waits).
   mutating func launchIfDue(at now: Micros) {
     if case .waiting(let origin) = state.transport, state.sessionBeats(at: now) >= origin {
       state.transport = .rolling(origin: origin)

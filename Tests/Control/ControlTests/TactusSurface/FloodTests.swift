@@ -86,9 +86,10 @@ struct FloodTests {
   private let query = LibloCodec.encode(Message("/tactus/query", .string("*")))
   private let nonsense = LibloCodec.encode(Message("/tactus/nonsense"))
 
-  /// A machine that assigns its ports in order returns to its first port at the end.
+  /// Floods come from as many ports as `ports` says. A machine that assigns its ports in order starts over
+  /// after the last port.
   @Test(arguments: [16, 3000, 28_000, 60_000], [400, 4000])
-  func `a ping on this machine waits at most 20 ms beside flooding ports`(
+  func `a ping from this machine waits at most 20 ms beside flooding ports`(
     ports: Int, flood: Int
   ) {
     let packets = [
@@ -106,9 +107,9 @@ struct FloodTests {
       var answers = 0
       for tick in 0..<40_000 {
         let now = Micros(Int64(tick) * 100)
-        // The flood begins after the ping's port has sent for the first time.
+        // The flood begins 100 ms later, after the ping's port has sent its first ping.
         for number in flood * max(0, tick - 1000) / 10_000..<flood * max(0, tick - 999) / 10_000 {
-          // Some machines assign ports at random.
+          // With 28,000 ports, the flood comes from ports at random, as on some machines.
           let chance = ports == 28_000 ? Int.random(in: 0..<ports, using: &dice) : number
           inbox.put(packet, from: port(1 + chance % ports), trust: .trusted, at: now)
         }
@@ -130,7 +131,7 @@ struct FloodTests {
   }
 
   @Test
-  func `local, named and proven senders are trusted; subscribers are known`() {
+  func `local, named and proven OSC senders are trusted; subscribers are known`() {
     var desk = Desk()
     #expect(desk.machine.trust(in: Desk.tablet) == .stranger)
     #expect(desk.machine.trust(in: Desk.local) == .trusted)
@@ -144,7 +145,7 @@ struct FloodTests {
   }
 
   @Test
-  func `a source that was just answered is served first in a crowd`() {
+  func `a sender that was just answered is served first in a flood`() {
     var inbox = Inbox()
     var now = Micros.zero
     for _ in 0..<100 {
@@ -159,7 +160,7 @@ struct FloodTests {
   }
 
   @Test
-  func `a full inbox of one host makes room for another host's ping`() {
+  func `an inbox full of one host's packets makes room for another host's ping`() {
     var inbox = Inbox()
     for number in 1...SurfaceLimits.inbox + 500 {
       inbox.put(ping, from: port(number), trust: .stranger, at: .zero)
@@ -167,14 +168,14 @@ struct FloodTests {
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 500)
     inbox.put(ping, from: host(5), trust: .stranger, at: .zero)
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 501)
-    // A turn of the first host may already have begun, so take two packets.
+    // It may be the first host's turn, so take two packets.
     let next = [inbox.next(at: .zero), inbox.next(at: .zero)].compactMap { $0?.peer }
-    // The datagram that was dropped is not the crowd's first datagram.
+    // The first host's oldest datagram is still there, so a later one was dropped.
     #expect(next == [port(1), host(5)])
   }
 
   @Test
-  func `all floods together get less than a tenth of a core`() {
+  func `all floods of packets together get less than a tenth of a core`() {
     for (packet, cost) in [(ping, Cost.message), (dear, Cost.datagram), (dear, 1)] {
       var inbox = Inbox()
       var spent = 0
@@ -191,7 +192,7 @@ struct FloodTests {
   }
 
   @Test
-  func `a burst of a trusted sender and strangers both get their share`() {
+  func `a trusted sender's burst and strangers' packets both get their share`() {
     var inbox = Inbox()
     var now = Micros.zero
     var served: [Trust: Int] = [:]
@@ -210,7 +211,7 @@ struct FloodTests {
   }
 
   @Test
-  func `a queue returns its first or its last element after any operations`() {
+  func `the queue type returns its first and last element after any operations`() {
     var dice = Dice(seed: 5)
     var queue = FirstInFirstOut<Int>()
     var expected: [Int] = []
@@ -228,7 +229,7 @@ struct FloodTests {
   }
 
   @Test
-  func `a controller's burst is read in order and completely`() {
+  func `a controller's burst of 1500 packets is read in order and completely`() {
     var inbox = Inbox()
     for value in 0..<1500 {
       inbox.put([UInt8(value & 255), UInt8(value >> 8)], from: host(1), trust: .trusted, at: .zero)
@@ -242,7 +243,7 @@ struct FloodTests {
   }
 
   @Test
-  func `the inbox keeps its limits and the order of each sender`() {
+  func `the inbox keeps its size limits and the order of each sender's packets`() {
     var inbox = Inbox()
     var mutator = PacketMutator(dice: 4711)
     var sent = 0
@@ -274,7 +275,7 @@ struct FloodTests {
   }
 
   @Test
-  func `sources that are not remembered share one error limit; pings pass`() {
+  func `sources beyond the remembered ones share one limit for error messages`() {
     var desk = Desk()
     for round in 0..<4 {
       for source in 0..<SurfaceLimits.sources + 500 {
@@ -285,9 +286,8 @@ struct FloodTests {
     }
     #expect(desk.machine.rates.count <= SurfaceLimits.sources)
     let crowded = desk.errors.count
-    // In the first round each remembered source used one of its five errors, so it gets one in each of the
-    // other three rounds. All other sources together get five. Less than half a second has passed, so
-    // hardly any limit has recovered.
+    // Each remembered source has a limit of five errors and gets one in each of the three counted rounds. All
+    // other sources together get five. Less than half a second passes, so hardly any limit recovers.
     #expect(crowded <= 3 * SurfaceLimits.sources + 5, "\(crowded)")
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)

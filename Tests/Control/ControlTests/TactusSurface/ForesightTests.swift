@@ -30,7 +30,7 @@ struct ForesightTests {
   private func told(_ desk: Desk) -> [QueuedChange?] { desk.queued.map(\.change) }
 
   @Test
-  func `the program knows a song's tempo and meter before the song's bar`() throws {
+  func `a song's tempo and meter are announced before the song's bar`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1), .string("bar"))
     let change = QueuedChange(at: Beats(8), tempo: Tempo(128), meter: Meter(beatsPerBar: 7, beatType: 8))
@@ -42,7 +42,7 @@ struct ForesightTests {
   }
 
   @Test
-  func `the program knows the newest waiting tempo, unless a song drops it`() throws {
+  func `the newest waiting tempo is announced, unless a song drops it`() throws {
     var desk = try desk()
     desk.send("/tactus/tempo", .float32(150), .string("bar"))
     desk.send("/tactus/tempo", .float32(90), .string("beat"))

@@ -5,8 +5,8 @@ import Testing
 
 @testable import TactusSurface
 
-/// Makes packets from a seed: valid ones, and ones that are cut, stretched or changed. `tools/bench fuzz-osc`
-/// sends millions of such packets through a real socket under the address sanitizer.
+/// Makes OSC packets from a seed: valid packets, and packets that are cut, stretched or changed. `tools/bench
+/// fuzz-osc` sends millions of such packets through a real socket under the address sanitizer.
 struct PacketMutator {
   var dice: UInt64
   private static let words = [
@@ -73,7 +73,7 @@ struct PacketMutator {
 @Suite("Hostile packets")
 struct FuzzTests {
   @Test(arguments: [1, 2, 3, 4])
-  func `mutated packets break no limit, and the surface still answers`(seed: UInt64) {
+  func `mutated OSC packets break no limit, and tactus still answers`(seed: UInt64) {
     var mutator = PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15)
     var desk = Desk()
     for round in 0..<5000 {
@@ -88,7 +88,7 @@ struct FuzzTests {
       #expect((20...999).contains(desk.program.state.tempo.beatsPerMinute))
     }
     #expect(desk.machine.counters.malformed > 100 && desk.machine.counters.messages > 100)
-    // The surface must still answer.
+    // After all these packets, the surface must still answer a ping.
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)
     #expect(desk.told("pong").count == 1)

@@ -7,7 +7,7 @@ import Testing
 @Suite("The table in words")
 struct HelpTests {
   @Test
-  func `the help text and the man page name every row, and fit a terminal`() {
+  func `OSC help and man page name every row of the table, and fit a terminal`() {
     let help = Table.standard.helpText
     for section in Table.sections {
       for line in Table.standard.lines(section) {
@@ -24,7 +24,7 @@ struct HelpTests {
   }
 
   @Test
-  func `a tally counts repeats, and the items that do not fit`() {
+  func `a tally counts repeated items, and the items that do not fit`() {
     #expect(tally([], of: 0) == "")
     #expect(tally([("10.0.0.2", 2), ("10.0.0.7", 1)], of: 3) == "10.0.0.2 (2), 10.0.0.7")
     #expect(tally([("a", 1), ("b", 2), ("c", 1)], of: 4, limit: 6) == "a and 3 more")
@@ -33,7 +33,7 @@ struct HelpTests {
   }
 
   @Test
-  func `man reads the man page without a warning`() throws {
+  func `man reads tactus's OSC man page without a warning`() throws {
     let scratch = try ScratchFolder()
     let path = try scratch.write(Table.standard.manPage(version: "1.0"), to: "tactus-osc.7")
     let shown = try ChildProcess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path])

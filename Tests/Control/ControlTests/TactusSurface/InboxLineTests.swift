@@ -22,7 +22,7 @@ struct InboxLineTests {
   }
 
   @Test
-  func `known and new sources take turns, and so do sources of each kind`() {
+  func `known and new sources take turns, and so do all sources of each kind`() {
     var line = InboxLine()
     for source in [1, 1, 2, 3, 4] as [UInt32] { line.put(letter(source), mayGoAhead: false) }
     for source in [11, 11, 12] as [UInt32] { line.put(letter(source, isKnown: true), mayGoAhead: false) }
@@ -32,7 +32,7 @@ struct InboxLineTests {
   }
 
   @Test
-  func `a source that sends seldom goes ahead, its datagrams in order`() {
+  func `a source that sends seldom goes ahead, with its datagrams in order`() {
     var line = InboxLine()
     line.put(letter(1), mayGoAhead: false)
     line.put(letter(11, isKnown: true), mayGoAhead: false)
@@ -44,15 +44,15 @@ struct InboxLineTests {
   }
 
   @Test
-  func `a full queue drops from the source with the most, then from new ones`() {
+  func `a full queue drops from the source with most datagrams, then a new one`() {
     var line = InboxLine()
     for _ in 0..<3 { line.put(letter(1), mayGoAhead: false) }
     for source in 1000..<1000 + UInt32(SurfaceLimits.inbox - 3) {
       line.put(letter(source), mayGoAhead: false)
     }
     #expect(line.count == SurfaceLimits.inbox && line.dropped == 0)
-    // Two of the three datagrams of source 1 make room. The third newcomer would then have as many as source
-    // 1, so its datagram is dropped.
+    // Source 1 has the most datagrams, so two of its three make room for sources 2 and 3. After that, source
+    // 1 has as many as source 4, so the datagram of source 4 is dropped.
     for source in [2, 3, 4] as [UInt32] { line.put(letter(source), mayGoAhead: false) }
     // The last new sources make room for a known source, and for a source that sends seldom.
     line.put(letter(11, isKnown: true), mayGoAhead: false)
@@ -65,7 +65,7 @@ struct InboxLineTests {
   }
 
   @Test
-  func `a datagram that waited too long is dropped`() {
+  func `an OSC datagram that waited too long is dropped`() {
     var line = InboxLine()
     line.put(letter(1), mayGoAhead: false)
     line.put(letter(2, came: Micros(1)), mayGoAhead: false)

@@ -10,7 +10,7 @@ struct HandsTests {
   private func message(_ bytes: [UInt8]) throws -> LocalInput { .midi(try #require(MIDIMessage(bytes))) }
 
   @Test
-  func `20,000 knob moves a second are charged and queued within limits`()
+  func `20,000 MIDI knob moves a second are charged and queued within limits`()
     throws
   {
     var settings = SurfaceSettings()
@@ -40,7 +40,7 @@ struct HandsTests {
   }
 
   @Test
-  func `a flood of knob moves keeps the last one and drops no pedal`() throws {
+  func `a flood of MIDI knob moves keeps the last move and drops no pedal`() throws {
     var hands = LocalInputQueue(at: .zero)
     for count in 0..<1000 {
       if count == 500 { hands.put(try message([0x90, 60, 100]), at: Micros(500)) }
@@ -59,7 +59,7 @@ struct HandsTests {
   }
 
   @Test
-  func `input beyond the budget waits exactly until there is budget again`() throws {
+  func `MIDI input beyond the time budget waits exactly until it recovers`() throws {
     var hands = LocalInputQueue(at: .zero)
     #expect(hands.deadline == nil)
     hands.put(try message([0x90, 60, 100]), at: .zero)

@@ -41,7 +41,7 @@ struct NeighbourTests {
   }
 
   @Test
-  func `a neighbour is obeyed, and a sender on another network is not`() throws {
+  func `an OSC sender in our network is obeyed, one in another network is not`() throws {
     defer { studio.close() }
     let talk = [
       said("/tactus/ping"), said("/tactus/tempo", .float32(99)), said("/tactus/query"), said("//*"),
@@ -60,7 +60,7 @@ struct NeighbourTests {
   }
 
   @Test
-  func `packets from forged neighbours cost other peers no answer`()
+  func `packets from forged neighbours do not cost other peers their answers`()
     throws
   {
     defer { studio.close() }

@@ -17,7 +17,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `a tempo message is sent at the start and once at each change`()
+  func `an --osc-tell tempo message is sent at the start and at each change`()
     throws
   {
     var desk = try desk("tempo 192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}")
@@ -28,12 +28,12 @@ struct OutwardTests {
     desk.send("/tactus/tempo", .float32(90))
     desk.wait(1)
     #expect(desk.outward.map(\.message) == [Message("/fx/1/par/01", .float32(500))])
-    // Subscribers do not get this message, because it is no value of the surface.
+    // Subscribers do not get this message, because its address is not one of tactus's values.
     #expect(desk.told("fx/1/par/01").isEmpty)
   }
 
   @Test
-  func `a gliding tempo is sent at most 20 times a second, its end always`() throws {
+  func `a gliding tempo is told at most 20 times a second, and its end always`() throws {
     var desk = try desk("tempo 192.168.7.9:10023 /t {bpm}")
     desk.forget()
     for step in 0..<400 {
@@ -47,7 +47,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `beats, bars, start and stop are sent when they are heard`() throws {
+  func `--osc-tell tells beats, bars, start and stop when they are heard`() throws {
     var desk = try desk(
       "beat 192.168.7.9:10023 /beat i{beat} i{bar}", "bar 192.168.7.9:10023 /bar i{bar} {beats}",
       "start 192.168.7.9:10023 /go true", "stop 192.168.7.9:10023 /halt \"good night\"")
@@ -76,14 +76,14 @@ struct OutwardTests {
   }
 
   @Test
-  func `without a message for beats the surface does not wake at beats`() throws {
+  func `without an --osc-tell line for beats, no deadline falls on a beat`() throws {
     var desk = try desk("tempo 192.168.7.9:10023 /t {bpm}")
     desk.wait(0.5)
     #expect(desk.machine.audience == [] && desk.machine.deadline - desk.now >= Micros(900_000))
   }
 
   @Test
-  func `all lines together have a rate limit, and losses are reported`() throws {
+  func `all --osc-tell lines together have a rate limit; losses are reported`() throws {
     var settings = SurfaceSettings.paired
     settings.outward = try (0..<80).map { try OutwardLine("beat 192.168.7.9:10023 /b/\($0)") }
     var desk = Desk(settings)
@@ -97,7 +97,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `a value that cannot be computed is reported, and not sent`() throws {
+  func `a formula of --osc-tell without a value is reported, and not sent`() throws {
     var desk = try desk(
       "tempo 192.168.7.9:10023 /t {1 / (bpm - 120)}", "tempo 192.168.7.9:10023 /u i{bpm * 1000000000}")
     desk.wait(0.1)
@@ -109,7 +109,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `messages to tactus itself are refused`() throws {
+  func `--osc-tell messages to tactus itself are refused`() throws {
     var desk = try desk("tempo 127.0.0.1:20809 /tactus/tempo {bpm + 1}", "tempo 127.0.0.1:20810 /t {bpm}")
     desk.wait(0.1)
     #expect(desk.outward.map(\.to.port) == [20_810])
@@ -117,7 +117,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `this machine may send to other programs, and a tablet may not`() {
+  func `this machine may use osc/send to other programs, a tablet may not`() {
     var desk = Desk(.paired)
     desk.send("/tactus/osc/send", .string("192.168.7.9:10023 /load 3"))
     #expect(desk.outward.isEmpty && desk.errors == ["osc/send: only from the same machine"])
@@ -145,7 +145,7 @@ struct OutwardTests {
     ("tempo 1.2.3.4:5 /a 1 2 3 4 5 6 7 8 9", "at most 8"), ("beat 1.2.3.4:5 /a \u{1}", "printable"),
     ("beat 1.2.3.4:5 /" + String(repeating: "x", count: 300), "at most 255"),
   ])
-  func `an error in a line is explained`(text: String, words: String) {
+  func `an error in an --osc-tell line is explained`(text: String, words: String) {
     do throws(Refusal) {
       _ = try OutwardLine(text)
       Issue.record("taken: \(text)")
@@ -155,7 +155,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `an unreachable target is reported once`() throws {
+  func `an unreachable target of osc/send is reported once`() throws {
     let said = Mutex<[String]>([])
     let sockets = OutwardSockets { notice in said.withLock { $0.append(notice.text) } }
     // This is a broadcast address: the kernel sends to it only with a socket option that is not set.

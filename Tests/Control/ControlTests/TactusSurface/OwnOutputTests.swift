@@ -19,7 +19,7 @@ struct OwnOutputTests {
     "d=click swing=58/16", "d=clock swing=66.7/8", "p=pulse rate=4 swing=75/16 level=0.5", "lamp=mtc fps=30",
     "tc=ltc fps=29.97df start=01:00:00:00 level=0.25",
   ])
-  func `an output is written in its shortest form, which reads back equal`(text: String) throws {
+  func `an own output is written in its shortest form, which reads back equal`(text: String) throws {
     let output = try NamedOutput(text)
     #expect(output.text == text)
     #expect(try NamedOutput(output.text) == output)
@@ -33,7 +33,7 @@ struct OwnOutputTests {
     ("s=pulse for=korg rate=4", "s=pulse rate=4 width=15"),
     ("s=pulse invert=yes for=own", "s=pulse invert=yes"),
   ])
-  func `a preset for a device stands for the settings that it makes`(
+  func `an own output's preset for a device gives the device's settings`(
     text: String, written: String
   ) throws {
     #expect(try NamedOutput(text).text == written)
@@ -53,7 +53,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `changed settings do not start a clock that was stopped`() {
+  func `changed settings do not start a MIDI clock output that was stopped`() {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("cab=clock"))
     desk.send("/tactus/out/cab/play", .int32(0))
@@ -92,7 +92,7 @@ struct OwnOutputTests {
     ("d=clock play=yes play=yes", "play is given twice"),
     ("p=pulse rate=start", "for a reset"),
   ])
-  func `an error in a line is explained`(text: String, words: String) {
+  func `an error in the text of an own output is explained`(text: String, words: String) {
     do throws(Refusal) {
       _ = try NamedOutput(text)
       Issue.record("taken: \(text)")
@@ -102,7 +102,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `a start time that the frame rate lacks is refused in either order`() {
+  func `a timecode start that the frame rate lacks is refused in any order`() {
     var desk = Desk(.paired)
     for taken in [
       "29.97df start=00:10:00:00", "29.97df start=00:01:00:02", "29.97 start=00:01:00:00",
@@ -127,7 +127,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `an output's addresses exist exactly as long as the output`() throws {
+  func `an own output's OSC addresses exist exactly as long as the output`() throws {
     var desk = Desk(.paired)
     desk.send("/tactus/out/drums/offset", .float32(4))
     #expect(desk.program.state.lists.outputs.isEmpty)
@@ -153,7 +153,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `OSCQuery follows 32 outputs as they come and go`() throws {
+  func `OSCQuery follows 32 own outputs as they come and go`() throws {
     var desk = Desk(.paired)
     for number in 0..<32 { desk.send("/tactus/out/add", .string("c\(number)=clock offset=\(number)")) }
     #expect(desk.program.state.lists.outputs.count == 32)
@@ -171,7 +171,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `only an added, removed or retyped output counts as a change`() {
+  func `out/changes counts only outputs that are added, removed or retyped`() {
     var desk = Desk(.paired)
     desk.send("/tactus/subscribe")
     func told(_ address: String, _ text: String) -> [[Argument]] {
@@ -180,7 +180,7 @@ struct OwnOutputTests {
       desk.wait(0.1)
       return desk.told("out/changes")
     }
-    // The text of the list reaches its limit long before there are 32 outputs.
+    // The list as text reaches its size limit long before there are 32 outputs.
     for number in 1...32 {
       #expect(told("/tactus/out/add", "a-name-of-some-length-\(number)=clock") == [[.int32(Int32(number))]])
     }
@@ -192,7 +192,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `adding and removing outputs costs much more than changing a setting`() throws {
+  func `adding and removing outputs is charged more than changing a setting`() throws {
     var desk = Desk(.paired)
     var spent = 0
     for turn in 0..<200 {
@@ -208,7 +208,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `pedals and tactus send may name an output that does not exist yet`()
+  func `pedals and tactus send may name an own output that does not exist yet`()
     throws
   {
     let target = try #require(Target("out/drums/play"))
@@ -227,7 +227,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `several program changes in one packet are all sent`()
+  func `several MIDI program changes in one OSC packet are all sent`()
     throws
   {
     var desk = Desk(.paired)
@@ -246,7 +246,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `two settings in one packet both hold, and a refused one does not`() throws {
+  func `two output settings in one packet both hold; a refused one does not`() throws {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("drums=clock"))
     desk.press("out/drums/offset 3, out/drums/rate 2, out/drums/settle 20")

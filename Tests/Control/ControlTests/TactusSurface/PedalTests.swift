@@ -15,7 +15,7 @@ struct PedalTests {
   }
 
   @Test
-  func `taps count from their arrival at the port, however late we look`() {
+  func `pedal taps count from their arrival at JACK's port, however late read`() {
     var desk = desk("note 36 ch 10 = tap")
     for beat in 0..<5 {
       let tapped = Micros(2_000_000 + Int64(beat) * 480_000)
@@ -44,7 +44,7 @@ struct PedalTests {
   }
 
   @Test
-  func `steps of a key, a switch and a tablet add up at once`() {
+  func `tempo steps of a key, a foot switch and a tablet add up at once`() {
     var desk = desk("note 1 = nudge 1")
     desk.press("nudge 1")
     desk.play([0x90, 1, 1])
@@ -54,7 +54,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a key has this machine's rights, even without a listening address`() {
+  func `a MIDI key has this machine's rights, even without a listening address`() {
     var settings = SurfaceSettings()
     settings.listen = []
     var desk = Desk(settings)
@@ -68,7 +68,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a pedal acts once for each press`() {
+  func `a MIDI pedal acts once for each press`() {
     var desk = desk("cc 64 = toggle")
     for value: UInt8 in [127, 0, 127, 0] { desk.play([0xB0, 64, value]) }
     #expect(desk.program.commands == [.toggle, .toggle])
@@ -83,7 +83,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a knob covers its target's range; for the tempo, the fader's range`() {
+  func `a MIDI knob covers its target's range, for the tempo the fader's range`() {
     var desk = desk(
       "cc 7 = click/volume", "cc 1 = tempo 90..140", "cc 2 = tempo", "cc 3 = tempo 140..90",
       "cc 4 = pulse/rate")
@@ -100,7 +100,7 @@ struct PedalTests {
   }
 
   @Test
-  func `fixed arguments are sent at a press only`() {
+  func `a MIDI key's fixed arguments are sent only when it is pressed`() {
     var desk = desk("note 40 = tempo 128", "note 41 = start now")
     for note: UInt8 in [40, 41] {
       desk.play([0x90, note, 1])
@@ -110,7 +110,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a Start that arrives while we play is ignored: it may be our own`() {
+  func `a MIDI Start while tactus plays is ignored: it may be our own`() {
     var desk = Desk()
     desk.play([0xFA])
     #expect(desk.program.commands == [.rewind, .start(nil)])
@@ -124,7 +124,7 @@ struct PedalTests {
   }
 
   @Test
-  func `learning binds the next key, which is listed, kept and forgotten`() {
+  func `MIDI learn binds the next key, which is listed, kept and forgotten`() {
     var desk = Desk(.paired)
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -150,7 +150,7 @@ struct PedalTests {
   }
 
   @Test
-  func `learning a pedal can be cancelled`() {
+  func `MIDI learn can be cancelled`() {
     var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string("stop"))
     desk.send("/tactus/midi/learn", .string(""))
@@ -164,7 +164,7 @@ struct PedalTests {
     ("tempo 5", "20 to 999"), ("cc 7", "no such address"), ("tempo 10..90", "20 to 999"),
     ("click/pattern", "needs"),
   ])
-  func `a target that cannot be bound is refused with the reason`(text: String, reason: String) {
+  func `an OSC address that MIDI cannot control is refused with the reason`(text: String, reason: String) {
     var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string(text))
     #expect(desk.errorCodes == [3] && desk.errors[0].contains(reason), "\(desk.errors)")
@@ -172,7 +172,7 @@ struct PedalTests {
   }
 
   @Test
-  func `refusals of a pedal's command are shown in the terminal`() {
+  func `refusals of a MIDI pedal's command are shown in the terminal`() {
     var desk = desk("note 1 = start")
     desk.program.refuses = Refusal(.notNow, "no JACK server")
     desk.play([0x90, 1, 1])
@@ -192,7 +192,7 @@ struct PedalTests {
       // Whether tactus can obey these commands is known only when the key is pressed.
       ("note 1 = tempo/nudge 5", nil), ("note 1 = locate 3", nil), ("cc 1 = click/sound 0..3", nil),
     ] as [(String, String?)])
-  func `arguments that a row never accepts are refused before the press`(
+  func `a MIDI binding with arguments that can never be valid is refused`(
     text: String, words: String?
   ) throws {
     let objection = Table.standard.objection(to: try #require(MIDIBinding(text)).targets)
@@ -204,14 +204,14 @@ struct PedalTests {
   }
 
   @Test
-  func `every standard binding names rows that accept it`() {
+  func `every standard MIDI binding names a command that accepts its values`() {
     for binding in MIDIMap.standard where binding.event.description != "mmc locate" {
       #expect(Table.standard.objection(to: binding.targets) == nil, "\(binding)")
     }
   }
 
   @Test
-  func `noise at the control port breaks nothing`() {
+  func `random MIDI bytes at the control port break nothing`() {
     var mutator = PacketMutator(dice: 99)
     var desk = desk("cc 7 = click/volume", "cc 1 = tempo", "bend = phase", "note 60 = tap")
     for _ in 0..<20_000 {
@@ -223,7 +223,7 @@ struct PedalTests {
   }
 
   @Test
-  func `local input beyond the queue is dropped, and reported once a minute`() {
+  func `MIDI input beyond the queue is dropped, and reported once a minute`() {
     var desk = desk()
     var hands = LocalInputQueue(at: .zero)
     for _ in 0..<SurfaceLimits.touches + 3 { hands.put(.key([]), at: .zero) }

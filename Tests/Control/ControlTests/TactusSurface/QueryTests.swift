@@ -17,7 +17,7 @@ struct QueryTests {
   }
 
   @Test
-  func `a node of OSCQuery has its type, range, access and value`() {
+  func `an OSCQuery node has the type, range, access and value of its row`() {
     #expect(answer("/tactus/tempo", "VALUE").body == "{\"VALUE\":[120.0]}")
     #expect(answer("/tactus/tempo", "RANGE").body == "{\"RANGE\":[{\"MIN\":20.0,\"MAX\":999.0}]}")
     #expect(answer("/tactus/tempo", "ACCESS").body == "{\"ACCESS\":3}")
@@ -31,7 +31,7 @@ struct QueryTests {
   }
 
   @Test
-  func `missing, unreadable and unknown items each have an own HTTP status`() {
+  func `OSCQuery's missing, unreadable or unknown items differ in HTTP status`() {
     #expect(answer("/tactus/nothing").status == 404)
     #expect(answer("/other").status == 404)
     #expect(answer("/tactus/tempo/nudge", "VALUE").status == 204)
@@ -40,7 +40,7 @@ struct QueryTests {
   }
 
   @Test
-  func `no object of the whole tree has a key twice`() {
+  func `no JSON object of the whole OSCQuery tree has a key twice`() {
     let body = answer("/").body
     #expect(
       body.hasPrefix(
@@ -54,7 +54,7 @@ struct QueryTests {
   }
 
   @Test
-  func `HOST_INFO has the ports of OSC and WebSocket, and offers LISTEN`() {
+  func `OSCQuery's HOST_INFO has the OSC and WebSocket ports, and LISTEN`() {
     let info = answer("/", "HOST_INFO").body
     for part in [
       "\"OSC_IP\":\"127.0.0.1\"", "\"OSC_PORT\":20809", "\"WS_PORT\":8080", "\"LISTEN\":true",
@@ -69,7 +69,7 @@ struct QueryTests {
   }
 
   @Test
-  func `all of the surface's budgets together stay below a tenth of a core`() {
+  func `the time budgets for all controllers stay below a tenth of a core`() {
     let levels = Trust.allCases.map { Cost.share(of: $0).perSecond }
     #expect(levels.reduce(Cost.hands.perSecond, +) <= 75_000)
   }

@@ -20,7 +20,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `oscsend presses with T, I and nothing`() throws {
+  func `oscsend presses a button with type T, type I or no argument`() throws {
     let studio = try Studio()
     defer { studio.close() }
     for type in ["T", "I", ""] {
@@ -31,7 +31,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `oscdump shows the values sent to a configured target`() throws {
+  func `oscdump shows the values that tactus sends to an --osc-send target`() throws {
     var settings = SurfaceSettings.loopback
     let port = Self.freePort
     let listener = try ChildProcess(["stdbuf", "-oL", "oscdump", "-L", "\(port)"])
@@ -51,7 +51,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `a configured target gets values though a listen address is missing`() throws {
+  func `an --osc-send target gets values though a listen address is missing`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(.v4(0x0a09_0909), port: 0), Endpoint(.loopback, port: 0)]
     var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
@@ -68,7 +68,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `a target outside our listen addresses gets a socket of its own`() throws {
+  func `an --osc-send target outside our listen addresses gets its own socket`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: 0)]
     var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
@@ -87,7 +87,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `the route to a controller is looked up only after a change`() throws {
+  func `the network route to a controller is looked up only after a change`() throws {
     let ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
     var route = SendRoute(to: ear.endpoint)
     var interfaces = [Interface(index: 1, addresses: [.loopback])]
@@ -105,7 +105,7 @@ struct RealClientTests {
   }
 
   @Test(arguments: OtherController.Library.allCases)
-  func `controllers of other libraries subscribe, set, ask and get values`(library: OtherController.Library)
+  func `clients with other OSC libraries subscribe, set, ask and get values`(library: OtherController.Library)
     throws
   {
     let studio = try Studio()
@@ -159,15 +159,15 @@ struct RealClientTests {
       $0.timeline = Timeline(tempo: Tempo(128), beatOrigin: .zero, timeOrigin: Clocks.read().host)
     }
     var said: [String] = []
-    // The client may subscribe at any beat. While the transport is stopped, the bar stays 1, so beat 2 of
-    // bar 1 comes again and again.
+    // The client may subscribe at any beat. While the transport is stopped, the bar stays 1, so the line for
+    // beat 2 of bar 1 comes sooner or later.
     while said.last?.contains("bar 1, beat 2") != true, let line = try subscriber.line() { said.append(line) }
     #expect(said.contains { $0.hasPrefix("128.0") && $0.contains(" BPM, session beat ") }, "\(said)")
     #expect(said.last?.contains("bar 1, beat 2") == true)
   }
 
   @Test(arguments: OtherController.Library.allCases)
-  func `a bundle of another library waits for its timetag`(library: OtherController.Library) throws {
+  func `an OSC bundle from another library waits for its timetag`(library: OtherController.Library) throws {
     let studio = try Studio()
     defer { studio.close() }
     let controller = try OtherController(library, for: studio.port)
@@ -176,13 +176,13 @@ struct RealClientTests {
     controller.send("/tactus/clock i:1")
     #expect(studio.wait { studio.commands.count == 2 })
     #expect(studio.commands == [.set("clock", .flag(true)), .set("click", .flag(true))])
-    // The order has the timetag's time, no matter when the packet was sent and when this thread ran.
+    // The command has the timetag's time, no matter when the packet was sent and when this thread ran.
     let time = studio.orders.last?.time ?? .zero
     #expect(time > sent + Micros(499_000))
   }
 
   @Test
-  func `each mistake of a newcomer gives one clear error at both ends`() throws {
+  func `a real client's wrong value or port gives a clear error at both ends`() throws {
     let studio = try Studio()
     defer { studio.close() }
     let controller = try OtherController(.pythonosc, for: studio.port)
@@ -206,7 +206,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `a busy default port is replaced, and a chosen one is waited for`()
+  func `a busy default OSC port is replaced; a busy chosen port is waited for`()
     throws
   {
     let first = try Studio()
@@ -237,7 +237,7 @@ struct RealClientTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a listen address that appears later, or again, is opened then`()
+  func `an --osc-listen address is opened when it appears, also a second time`()
     async throws
   {
     let late = Address.v4(0xc633_6401)
@@ -264,7 +264,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `by default the surface listens on both loopbacks, on one port`() throws {
+  func `by default, OSC listens on IPv4 and IPv6 loopback, at the same port`() throws {
     var settings = SurfaceSettings()
     for index in settings.listen.indices { settings.listen[index].port = 0 }
     let studio = try Studio(settings)

@@ -25,7 +25,8 @@ struct RoomTests {
     desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: word)), from: peer)
   }
 
-  /// Lets seconds pass in which the network refuses every packet to the controller.
+  /// Lets seconds pass in which the network refuses every packet to the controller. `isThere`: whether the
+  /// controller's machine is there, so that only its port is closed.
   private func lose(_ peer: Peer, seconds: Int, isThere: Bool = false, in desk: inout Desk) {
     for _ in 0..<seconds {
       let before = desk.datagrams.count
@@ -38,7 +39,7 @@ struct RoomTests {
   }
 
   @Test(arguments: [(false, 8), (true, 8), (false, 60), (true, 300)])
-  func `a display gets its values again after its cable was pulled`(isNamed: Bool, seconds: Int) {
+  func `a display's values return after its cable was pulled and plugged in`(isNamed: Bool, seconds: Int) {
     var desk = Desk(isNamed ? .paired : SurfaceSettings())
     subscribe(Self.display, proves: !isNamed, groups: "state heartbeat", in: &desk)
     desk.wait(5)
@@ -71,7 +72,7 @@ struct RoomTests {
   }
 
   @Test
-  func `controllers with a closed port and unproven absent ones are dropped`() {
+  func `controllers are dropped if their port is closed, or unproven if absent`() {
     var desk = Desk()
     subscribe(Self.display, proves: true, in: &desk)
     lose(Self.display, seconds: 5, isThere: true, in: &desk)
@@ -82,7 +83,7 @@ struct RoomTests {
   }
 
   @Test(arguments: [false, true])
-  func `no unproven newcomer displaces a display that only listens`(isNamed: Bool) {
+  func `no unproven new controller displaces a display that only listens`(isNamed: Bool) {
     var desk = Desk(isNamed ? .paired : SurfaceSettings())
     subscribe(Self.display, proves: !isNamed, in: &desk)
     desk.wait(65)
@@ -97,7 +98,7 @@ struct RoomTests {
   }
 
   @Test
-  func `sixteen forged sources keep no real controller out`() {
+  func `subscriptions from 16 forged sources keep no real controller out`() {
     var desk = Desk()
     func forge() {
       for number in 0..<16 { subscribe(Self.peer(100 + UInt32(number)), proves: false, in: &desk) }
@@ -122,20 +123,20 @@ struct RoomTests {
   }
 
   @Test
-  func `tactus asks a silent display before it takes the display's place away`() {
+  func `tactus asks a silent display before it gives its place to another`() {
     var desk = Desk()
     for number in 0..<16 { subscribe(Self.peer(100 + UInt32(number)), proves: true, in: &desk) }
     #expect(!desk.machine.subscribers.contains { !$0.hears })
     desk.wait(65)
     desk.forget()
-    // All controllers except one answer.
+    // All subscribed controllers except number 105 answer.
     subscribe(Self.display, proves: true, in: &desk)
     for number in 0..<16 where number != 5 { prove(Self.peer(100 + UInt32(number)), in: &desk) }
     #expect(!desk.machine.subscribers.contains { $0.target == Self.display })
     desk.wait(8)
     let there = desk.machine.subscribers.map(\.target)
     #expect(there.count == 16 && there.contains(Self.display) && !there.contains(Self.peer(105)))
-    // Now all controllers answer.
+    // This time all controllers answer.
     desk.wait(65)
     desk.forget()
     let late = Self.peer(7)
@@ -146,7 +147,7 @@ struct RoomTests {
   }
 
   @Test
-  func `a named controller finds a place among proven strangers`() throws {
+  func `a controller that the settings name displaces a proven stranger`() throws {
     var settings = SurfaceSettings()
     settings.allow = [try #require(AddressRange("192.168.0.0/16")), try #require(AddressRange("10.0.0.5"))]
     settings.allow.removeFirst()
@@ -163,7 +164,7 @@ struct RoomTests {
   }
 
   @Test
-  func `a subscribed host keeps its own byte limit in a flood of sources`() {
+  func `a subscribed host keeps its own limit of bytes in a flood of sources`() {
     var rates = SourceRates()
     let now = Micros(1_000_000), whole = Int(SurfaceLimits.unprovenBytes)
     func may(_ host: Address, _ bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
@@ -173,7 +174,7 @@ struct RoomTests {
     for number in 0..<UInt32(SurfaceLimits.sources) {
       #expect(may(host(number), 100, at: now))
     }
-    // Use up the limit that all unremembered sources share.
+    // Use up the limit that all sources beyond the remembered ones share.
     #expect(may(host(5000), whole, at: now))
     #expect(!may(host(5001), 60, at: now))
     #expect(may(host(5002), 20_000, at: now, isReserved: true))
@@ -200,7 +201,7 @@ struct RoomTests {
     for number in 0..<UInt32(2 * SurfaceLimits.sources) {
       desk.send("/tactus/query", from: Self.peer(number))
     }
-    // The crowd spends the rest of its budget.
+    // The forged sources use up the rest of the limit that they share.
     let late = Self.peer(0xffff).endpoint.address
     let left = desk.machine.rates.left(for: late, at: desk.now)
     let mayBeTold = desk.machine.rates.mayBeTold(late, bytes: Int(left), at: desk.now)
@@ -215,7 +216,7 @@ struct RoomTests {
   }
 
   @Test
-  func `only paired controllers read the key, the rooms and the peers`() {
+  func `only paired controllers read the key, the other rooms and the peers`() {
     let secret = [
       "far/key", "far/str", "far/rooms", "far/refused", "far/seen", "far/seen/list", "peers/list",
     ]
@@ -254,7 +255,7 @@ struct RoomTests {
   }
 
   @Test
-  func `an unpaired neighbour adds and removes outputs at a limited rate`() {
+  func `an unpaired controller adds and removes outputs at a limited rate`() {
     var desk = Desk()
     for turn in 0..<1000 {
       let path = turn % 2 == 0 ? "/tactus/out/add" : "/tactus/out/remove"
@@ -274,7 +275,7 @@ struct RoomTests {
   }
 
   @Test
-  func `a read-out of a thousand long names is cut to its limit`() {
+  func `a list of a thousand long channel names is cut to its size limit`() {
     let names = (0..<1024).map { "\($0)" + String(repeating: "x", count: 250) }
     #expect(ShownAudio.list(names).hasSuffix("x... and 1023 more"))
     #expect(ShownAudio.list(names).unicodeScalars.count <= 255)

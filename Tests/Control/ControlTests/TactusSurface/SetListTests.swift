@@ -31,12 +31,12 @@ struct SetListTests {
   }
 
   @Test
-  func `a song's text is written as it was read`() throws {
+  func `a set list song's text is written as it was read`() throws {
     for text in Self.songs {
       #expect(try SetSong(text).text == text)
       #expect(try SetSong(SetSong(text).text) == SetSong(text))
     }
-    // A comma in a quoted text belongs to the text.
+    // A comma in a quoted text belongs to that text and does not separate commands.
     let said = try SetSong("A = osc/send 192.168.7.9:10023 /say \"one, two\" 3,tap")
     #expect(said.targets.map(\.path) == ["osc/send", "tempo/tap"])
     #expect(said.targets[0].arguments.joined(separator: " ") == "192.168.7.9:10023 /say \"one, two\" 3")
@@ -69,7 +69,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a pedal steps through the set and stops at its ends`() throws {
+  func `a pedal steps through the set list and stops at its ends`() throws {
     var desk = try desk("note 40 = set/next", "note 41 = set/previous")
     desk.send("/tactus/subscribe", .string("state"))
     desk.play([0x90, 41, 1])
@@ -103,7 +103,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a song taken on the bar changes the tempo exactly at the bar`() throws {
+  func `a song chosen for the next bar changes the tempo exactly at that bar`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
@@ -120,7 +120,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a song's message to a mixer uses the meter of its bar`()
+  func `a song's OSC message to a mixer uses the meter of the song's first bar`()
     throws
   {
     var desk = try desk()
@@ -145,7 +145,7 @@ struct SetListTests {
   }
 
   @Test
-  func `before the bar, a second next skips a song, and previous cancels it`() throws {
+  func `before the bar, set/next again skips the song, set/previous cancels it`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.send("/tactus/set/next", .string("bar"))
@@ -160,7 +160,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a clock that a song starts on the bar starts with that bar`() throws {
+  func `a MIDI clock that a song starts on a bar starts with that bar`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.program.state.lists.outputs[0].settings.clock?.plays = false
@@ -176,7 +176,7 @@ struct SetListTests {
   }
 
   @Test(arguments: [0, 1, 2])
-  func `a song that is skipped or removed while it waits starts no clock`(way: Int) throws {
+  func `a song that is skipped or removed while it waits starts no MIDI clock`(way: Int) throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.program.state.lists.outputs[0].settings.clock?.plays = false
@@ -204,7 +204,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a tablet may take a song with commands that it may not send itself`()
+  func `a tablet may choose a song whose commands it may not send itself`()
     throws
   {
     var desk = try desk()
@@ -222,7 +222,7 @@ struct SetListTests {
   }
 
   @Test
-  func `the place in the set list stays while songs are added and removed`() throws {
+  func `the current song stays current while songs are added and removed`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1))
     desk.send("/tactus/set/add", .string("Encore = tempo 100"), from: Desk.local)
@@ -241,7 +241,7 @@ struct SetListTests {
   }
 
   @Test
-  func `song titles are sent as values, in rows that each fit a datagram`() throws {
+  func `song titles are sent as OSC values that each fit into a datagram`() throws {
     var desk = try desk()
     desk.send("/tactus/subscribe", from: Desk.local)
     func titles(_ row: Int) -> [Argument]? { desk.told("set/titles/\(row)").last }
@@ -261,7 +261,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a waiting tempo is shown as a value until its beat`() throws {
+  func `a tempo that waits for its beat is sent as a value until then`() throws {
     var desk = try desk()
     desk.send("/tactus/subscribe", from: Desk.local)
     func waits() -> [Argument]? { desk.told("tempo/waits").last }
@@ -274,7 +274,7 @@ struct SetListTests {
     #expect(waits() == [.float32(133.5)])
     desk.wait(3)
     #expect(waits() == [.float32(0)] && desk.program.state.tempo == Tempo(133.5))
-    // A song replaces it.
+    // A song's tempo replaces the waiting tempo.
     desk.send("/tactus/tempo", .float32(90), .string("bar"), from: Desk.local)
     desk.send("/tactus/set/go", .int32(1), from: Desk.local)
     desk.wait(0.05)
@@ -282,7 +282,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a packet may start only one song that adds and removes outputs`()
+  func `an OSC packet may start only one song that adds and removes outputs`()
     throws
   {
     var desk = try desk()
@@ -318,7 +318,7 @@ struct SetListTests {
   }
 
   @Test
-  func `removing songs keeps the set's place and cancels a waiting song`()
+  func `removing songs keeps the current song and cancels a waiting song`()
     throws
   {
     var desk = try desk()

@@ -12,7 +12,7 @@ struct SoundTests {
     ("auto", AudioDelay.auto), ("0", .time(.zero)), ("37.5", .time(Micros(37_500))), ("1beat", .beats(1)),
     ("16beats", .beats(16)), ("1bar", .bars(1)), ("4bars", .bars(4)),
   ])
-  func `a delay is auto, milliseconds, beats or bars`(text: String, delay: AudioDelay) throws {
+  func `a Link Audio delay is auto, milliseconds, beats or bars`(text: String, delay: AudioDelay) throws {
     #expect(try AudioDelay([.text(text)]) == delay)
     #expect(delay.word == text)
   }
@@ -20,7 +20,7 @@ struct SoundTests {
   @Test(arguments: [
     "", "2001", "-1", "nan", "0x10", "1e2", "0beats", "17beats", "5bars", "beats", "1 bar", "1/2",
   ])
-  func `text in any other form is no delay`(text: String) {
+  func `text that is not auto, milliseconds, beats or bars is no audio delay`(text: String) {
     #expect(throws: Refusal.self) { try AudioDelay([.text(text)]) }
   }
 
@@ -38,7 +38,7 @@ struct SoundTests {
   }
 
   @Test
-  func `a called room has its own offset in milliseconds, within limits`() {
+  func `each called room has its own offset, from -250 to 250 ms`() {
     var desk = Desk()
     desk.send("/tactus/far/offset", .string("studio:20819"), .float32(-2.5))
     #expect(desk.program.state.lists.calls == ["studio:20819 offset=-2.5"])
@@ -49,7 +49,7 @@ struct SoundTests {
   }
 
   @Test
-  func `the list of channels is complete, between two update messages`() {
+  func `the Link Audio channels are listed between two update messages`() {
     var desk = Desk()
     var channel = ShownChannel(name: "Studio/Drums", isSent: false)
     channel.state = .plays
@@ -71,7 +71,7 @@ struct SoundTests {
   }
 
   @Test
-  func `a thousand channels are sent in pages, and none is left out`() {
+  func `a thousand channels are listed in several datagrams, none is left out`() {
     var desk = Desk()
     desk.update {
       $0.audio.channels = [ShownChannel(name: "Voice", isSent: true)]

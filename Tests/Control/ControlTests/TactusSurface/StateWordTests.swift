@@ -27,7 +27,7 @@ struct StateWordTests {
     ("save/outcome", ["none", "saved", "failed"]),
     ("far/rooms", ["nowhere", "waiting", "ourselves", "proven", "away"]),
   ])
-  func `the words of a state never change`(path: String, words: [String]) throws {
+  func `the words for a state in OSC messages never change`(path: String, words: [String]) throws {
     let row = try #require(Table.standard.row(path))
     let known = (row.parameters + row.each).compactMap {
       if case .word(let words) = $0 { words } else { nil }
@@ -36,7 +36,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `a state is sent as its word and the values that belong to it`() {
+  func `an OSC state is sent as its word and the values that belong to it`() {
     #expect(told("transport/state") == [.string("stopped")])
     #expect(told("transport/state") { $0.doing = .stopping } == [.string("stopping")])
     #expect(
@@ -61,7 +61,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `a start's unknown moment counts as the moment that is set`() {
+  func `an unknown launch moment of a start counts as the launch setting`() {
     var other = RemoteState()
     for moment in LaunchMoment.allCases {
       other.receive(
@@ -75,7 +75,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `channels are values, and those that do not fit are only counted`() throws {
+  func `channels are sent as values; those that do not fit are only counted`() throws {
     var drums = ShownChannel(name: "Studio/Drums", isSent: false)
     (drums.state, drums.delayMilliseconds, drums.dropouts) = (.plays, 22.5, 3)
     var voice = ShownChannel(name: "Voice", isSent: true)
@@ -96,7 +96,7 @@ struct StateWordTests {
     }
     #expect(other.state.audio.channels.count == 32 && other.state.audio.received == own.audio.received)
     #expect(own.audio.received.hasSuffix(" more"))
-    // A hostile number makes no more channels than peers can offer.
+    // A hostile count of channels makes no more channels than peers can offer.
     other.receive(Message(Table.address("audio/sent/list"), .int32(10_000)))
     #expect(other.state.audio.channels.count(where: \.isSent) == SurfaceLimits.shownChannels)
     other.receive(Message(Table.address("audio/received/list"), .int32(-1)))
@@ -104,7 +104,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `a list that does not fit is cut, but its number stays`() {
+  func `a list that does not fit a datagram is cut, but its count stays`() {
     let reasons = (0..<40).map { "\($0) " + String(repeating: "x", count: 300) }
     let long = told("web/missing") { $0.page.missing = reasons }
     #expect(long.first == .int32(40) && long.count == 5)
@@ -120,7 +120,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `a list with a broken end or a wrong type changes nothing`() {
+  func `a list message that is cut or has a wrong type changes nothing`() {
     var state = RemoteState()
     state.receive(Message("/tactus/web/missing", .int32(1), .string("no port")))
     #expect(state.state.page.missing == ["no port"])
@@ -143,7 +143,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `the tree describes a list with its present length`() {
+  func `OSCQuery describes a list with its present length`() {
     var reading = Reading(state: SurfaceState(), own: SurfaceMemory())
     reading.state.page.missing = ["a", "b"]
     let snapshot = SurfaceSnapshot(reading: reading)

@@ -64,7 +64,7 @@ final class Studio: Sendable {
     surface.update { $0 = state }
   }
 
-  /// Lets the host roll when its launch time has come.
+  /// Makes the transport roll when the time of its waiting start has come.
   func launch() {
     let state = box.shelf.withLock { shelf in
       shelf.program.launchIfDue(at: Clocks.read().host)

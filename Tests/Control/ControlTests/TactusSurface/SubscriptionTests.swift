@@ -64,7 +64,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `wrong subscriptions are refused with the reason`() {
+  func `an invalid subscription is refused with the reason`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(70_000))
     desk.send("/tactus/subscribe", .int32(9000), .string("everything"))
@@ -75,7 +75,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `changes come at most 50 times a second, and the last value always`() {
+  func `a subscriber gets at most 50 changes a second, always the last value`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -109,7 +109,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `an order has no value, so no value of it is sent`() {
+  func `a command row without a value sends no value to subscribers`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -136,7 +136,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a lease ends without messages, and the controller is cleared`() {
+  func `a subscription's lease runs out, and the controller is cleared`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000), .string("state"), .int32(10))
     for _ in 1...3 {
@@ -155,7 +155,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `without a lease a subscription lasts an hour of silence`() {
+  func `without a lease, a subscription lasts an hour without messages`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(3590)
@@ -165,7 +165,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a layout that renews too often does not get all values each time`() {
+  func `a controller that subscribes too often gets all values less often`() {
     var desk = Desk(.paired)
     for _ in 1...10 {
       desk.send("/tactus/subscribe", .int32(9000))
@@ -193,7 +193,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `unsubscribing clears a controller, and the end also says bye`() {
+  func `unsubscribing clears a controller; the end of tactus also sends bye`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000), .string("state beat"))
     desk.forget()
@@ -219,7 +219,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a value goes to its asker alone, and a query gets all that match`() {
+  func `a value goes to its asker alone; a query gets all values that match`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -261,7 +261,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `configured targets get values without asking, for ever`() {
+  func `--osc-send targets get values without asking, for ever`() {
     var settings = SurfaceSettings()
     settings.targets = [Peer(tablet)]
     var desk = Desk(settings)

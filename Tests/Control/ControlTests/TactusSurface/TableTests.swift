@@ -9,7 +9,7 @@ import Testing
 @Suite("The table of commands")
 struct TableTests {
   @Test
-  func `every row has a unique address that OSC allows, and a help text`() {
+  func `every row of the table has a unique, valid OSC address and a help text`() {
     var seen: Set<String> = []
     for row in Table.standard.rows {
       #expect(seen.insert(row.path).inserted, "\(row.path) is there twice")
@@ -23,7 +23,7 @@ struct TableTests {
   }
 
   @Test
-  func `every row has a short title of its own, and no title lacks a row`() {
+  func `every row of the table has a short, unique title`() {
     var seen: [String: String] = [:]
     for row in Table.standard.rows {
       let title = row.title
@@ -39,7 +39,7 @@ struct TableTests {
   }
 
   @Test(arguments: Table.standard.rows.indices)
-  func `every row has the abilities of its kind`(index: Int) {
+  func `every row of the table can be read and written as its kind says`(index: Int) {
     let row = Table.standard.rows[index]
     switch row.kind {
     case .value: #expect(row.isReadable && row.isWritable)
@@ -51,7 +51,7 @@ struct TableTests {
   }
 
   @Test
-  func `the values of a row have the types that it declares`() {
+  func `the values of each row of the table have the types that it declares`() {
     let desk = Desk()
     for row in Table.standard.rows where row.isReadable {
       let told = row.read?(desk.machine.reading) ?? []
@@ -60,17 +60,17 @@ struct TableTests {
   }
 
   @Test
-  func `every value in its range can be set and read back`() {
+  func `every row's value can be set within its range and read back`() {
     for row in Table.standard.rows where row.kind == .value {
       for arguments in samples(row) {
         var desk = Desk()
-        desk.send("/tactus/tempo/nudge", .float32(0.5))  // not at either end of the range to begin with
+        desk.send("/tactus/tempo/nudge", .float32(0.5))  // moves the value from the end of its range
         desk.wait(1)
         desk.forget()
         desk.send(
           bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)), from: row.sender)
         desk.wait(0.3)
-        // A start takes effect only at its launch.
+        // A start takes effect only when its bar or beat comes.
         desk.wait(3)
         desk.forget()
         desk.send("/tactus/" + row.path)
@@ -89,7 +89,7 @@ struct TableTests {
   }
 
   @Test
-  func `a value out of range is refused, and the old one is sent back`() {
+  func `an OSC value out of range is refused, and the old value is sent back`() {
     for row in Table.standard.rows where row.kind == .value {
       for arguments in outside(row) {
         var desk = Desk()
@@ -104,7 +104,7 @@ struct TableTests {
   }
 
   @Test
-  func `the wrong type is refused with an error that names the right one`() {
+  func `a wrong OSC type is refused with an error that names the right type`() {
     for row in Table.standard.rows where row.kind == .value || row.kind == .order {
       guard let first = row.parameters.first else { continue }
       var desk = Desk()
@@ -119,10 +119,9 @@ struct TableTests {
   }
 
   @Test
-  func `every order and press makes one command, and a release makes none`() {
+  func `each press of a button row makes one command, each release none`() {
     for row in Table.standard.rows where row.kind == .trigger || row.kind == .order {
-      // Skip the set list, which has no songs here, and messages to other programs: both have tests
-      // of their own.
+      // Skip the set list, which has no songs here, and messages to other programs. Other tests cover both.
       guard !["tempo/tap", "quit", "midi/forget", "osc/send"].contains(row.path), !row.path.hasPrefix("set/")
       else { continue }
       var desk = Desk()
@@ -153,7 +152,7 @@ struct TableTests {
   }
 
   @Test
-  func `steps move the click's offset by ear, within its range`() {
+  func `nudges move the click's offset, within its range`() {
     var desk = Desk()
     desk.update { $0.choices.offsets[.click1] = .milliseconds(12.5) }
     for _ in 0..<2 { desk.send("/tactus/click/offset/nudge", .int32(1)) }
@@ -169,7 +168,7 @@ struct TableTests {
   }
 
   @Test
-  func `a number with a plus sign sets no value, but moves one`() {
+  func `a number with a plus sign is refused as a value, accepted as a nudge`() {
     for row in Table.standard.rows
     where row.kind == .value && row.reach == .anyone && row.parameters[0].tag != "s" {
       var desk = Desk()
@@ -189,7 +188,7 @@ struct TableTests {
   }
 
   @Test
-  func `the quantum follows the meter until it is set, and subscribers know`() {
+  func `the quantum follows the meter until a user sets it; both are sent`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -210,7 +209,7 @@ struct TableTests {
   }
 
   @Test
-  func `a quantum that was sent can be set, and bar follows the meter again`()
+  func `a quantum can be set as it was sent, and bar makes it follow the meter`()
     throws
   {
     for (word, argument) in [("quantum", Argument.string("bar")), ("quantum/bar", .float32(1))] {
@@ -245,7 +244,7 @@ struct TableTests {
   }
 
   @Test
-  func `a launch sends every feed of the table and nothing else`() {
+  func `during a start and the song, every message for subscribers is sent`() {
     var desk = Desk()
     desk.update {
       $0.choices.meter = Meter(beatsPerBar: 16, beatType: 16)
@@ -269,7 +268,7 @@ struct TableTests {
   }
 
   @Test
-  func `every alias names an existing row`() {
+  func `every alias address stands for an existing row of the table`() {
     for alias in Aliases.all {
       switch alias.meaning {
       case .row(let path), .press(let path, _): #expect(Table.standard.row(path) != nil, "\(alias.address)")
@@ -322,7 +321,7 @@ struct TableTests {
 @Suite struct SinkNameTests {
   private let choice = Table.standard.choices.first { $0.path == "jack/sink" }
 
-  @Test func `a sink's name is read as it is written, and auto means none`() throws {
+  @Test func `the text of jack/sink reads back as written, and auto means no name`() throws {
     let choice = try #require(choice)
     for text in ["system", "Blue*", "a/b:playback 1", String(repeating: "ü", count: 32)] {
       var settings = Settings()

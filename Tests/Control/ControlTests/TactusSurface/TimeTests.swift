@@ -9,7 +9,7 @@ import Testing
 @Suite("Messages that take effect later")
 struct TimeTests {
   @Test
-  func `a bundle is obeyed in order at its timetag, and its sender answered`() {
+  func `a bundle's messages are obeyed in order at its timetag, and answered`() {
     var desk = Desk()
     let due = desk.now + Micros(1_000_000)
     desk.send(
@@ -27,7 +27,7 @@ struct TimeTests {
   }
 
   @Test
-  func `late and immediate bundles are obeyed at once`() {
+  func `OSC bundles with a past or immediate timetag are obeyed at once`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: -0.2), Message("/tactus/click", .float32(1))))
     desk.send(bytes: bundle(1, Message("/tactus/clock", .float32(1))))
@@ -35,7 +35,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a bundle too far ahead, or one too many, is refused`() {
+  func `an OSC bundle too far ahead, or one too many of them, is refused`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: 61), Message("/tactus/click", .float32(1))))
     #expect(desk.errors == ["click: 61 s ahead; at most 60"])
@@ -82,7 +82,7 @@ struct TimeTests {
       ((UInt64(Desk.epoch) + 2_208_988_800 + 62) << 32, false),
       ((UInt64(Desk.epoch) + 2_208_988_800 + 86_400 * 300) << 32, false), (.max, true),
     ] as [(UInt64, Bool)])
-  func `bundles without a time, or from a clock never set, act at once`(
+  func `OSC bundles without a time, or from a clock never set, act at once`(
     tag: UInt64, isObeyed: Bool
   ) {
     var desk = Desk()
@@ -92,7 +92,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a step of the wall clock moves waiting bundles within a second`() {
+  func `a jump of the wall clock moves waiting OSC bundles within a second`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: 10), Message("/tactus/click", .float32(1))))
     desk.wait(1)
@@ -105,7 +105,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a tempo for the beat or the bar changes exactly there`() {
+  func `a tempo for the next beat or bar changes exactly there`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.wait(0.13)
@@ -126,7 +126,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a tempo change moves the time of a waiting tempo, not its bar`() {
+  func `a tempo change moves a waiting tempo's time, not its bar`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.send("/tactus/tempo", .float32(140), .string("bar"))  // at beat 2
@@ -164,7 +164,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a second tempo for the bar replaces the first`() {
+  func `a second tempo for the next bar replaces the first`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(140), .string("bar"))
     desk.send("/tactus/tempo", .float32(150), .string("bar"))
@@ -173,7 +173,7 @@ struct TimeTests {
   }
 
   @Test
-  func `start takes now, beat or bar as its argument`() {
+  func `the command start takes now, beat or bar as its argument`() {
     for launch in LaunchMoment.allCases {
       var desk = Desk()
       desk.send("/tactus/start", .string("\(launch)"))
@@ -188,7 +188,7 @@ struct TimeTests {
   }
 
   @Test
-  func `beats are sent when heard, through changes of tempo and time`() {
+  func `beats are sent over OSC when they are heard, also as the tempo changes`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("beat"))
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
@@ -218,7 +218,7 @@ struct TimeTests {
   }
 
   @Test
-  func `the count-in counts down, and the beat lights follow`() {
+  func `OSC sends the count-in as a countdown, and the beat lights follow`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.send("/tactus/subscribe", .string("beat phase position"))
@@ -240,7 +240,7 @@ struct TimeTests {
   }
 
   @Test
-  func `in 7/8 each eighth is a beat, shown and counted in`() {
+  func `in 7/8, OSC counts each eighth as a beat, also in the count-in`() {
     var desk = Desk()
     desk.update {
       $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0))
@@ -267,7 +267,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a new meter begins at its bar line, and is sent ahead`() {
+  func `a new meter begins at its bar line, and is sent to subscribers ahead`() {
     var desk = Desk()
     desk.update {
       $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0))
@@ -299,7 +299,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a receiver of the feed song shows the same bars, even in a new meter`() {
+  func `a receiver of the OSC message "song" shows the same bars as tactus`() {
     var dice = SystemRandomNumberGenerator()
     let seed = UInt64.random(in: 1...999_999, using: &dice)
     var draw = seed
@@ -332,7 +332,7 @@ struct TimeTests {
   }
 
   @Test
-  func `the position is shown in bars, beats and ticks, also before 0`() {
+  func `OSC sends the position in bars, beats and ticks, also before 0`() {
     var desk = Desk()
     desk.update {
       $0.choices.meter = Meter(beatsPerBar: 3, beatType: 4)
@@ -357,7 +357,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a subscriber of the group exact can compute beats to a microsecond`() {
+  func `a subscriber of the OSC group "exact" can compute beats to 1 us`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
     desk.update {
@@ -379,7 +379,7 @@ struct TimeTests {
   }
 
   @Test
-  func `the feed song has the transport's state and the song's position`() {
+  func `the OSC message "song" has the transport's state and the position`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
     #expect(desk.told("song").last == [.string("stopped"), .float64(0)])

@@ -12,7 +12,7 @@ struct ToldListTests {
   }
 
   @Test
-  func `a list is cut after 64 arguments, but its number counts everything`() {
+  func `an OSC list is cut after 64 arguments, but its count is complete`() {
     for count in [63, 64, 100] {
       let told = told((0..<count).map { "\($0)" })
       #expect(told.first == .int32(Int32(count)))
@@ -21,11 +21,11 @@ struct ToldListTests {
   }
 
   @Test(arguments: [1, 20, 100, 255])
-  func `a list is cut so that it fits one datagram`(length: Int) {
+  func `a list sent by OSC is cut so that it fits one datagram`(length: Int) {
     let told = told(Array(repeating: String(repeating: "x", count: length), count: 60))
     let size = LibloCodec.encode(Message("/tactus/test", arguments: told)).count
-    // A text takes its bytes, filled up to a multiple of four with at least one zero, and a byte for its type
-    // tag.
+    // A text takes its bytes, at least one zero that fills them up to a multiple of four, and one byte for
+    // its type tag.
     let room = length / 4 * 4 + 5
     #expect(told.count - 1 == min(60, 1_200 / room))
     #expect(size <= 1_200 + 40)

@@ -38,7 +38,7 @@ struct TrustTests {
       // Linux accepts packets with these addresses from a neighbour, so they may be forged.
       ("fe80::1%2", nil, true), ("fe80::1%2", "203.0.113.0/24", false),
     ] as [(String, String?, Bool)])
-  func `at 0.0.0.0 own networks are obeyed, and others with --osc-allow`(
+  func `at 0.0.0.0, senders in own networks are obeyed, others if --osc-allow`(
     source: String, allowed: String?, isObeyed: Bool
   ) throws {
     var desk = desk {
@@ -54,7 +54,7 @@ struct TrustTests {
   }
 
   @Test
-  func `a routed network reaches a named address only if it is allowed`() {
+  func `an --osc-listen address obeys a routed network only if allowed`() {
     for allowed in [[], [AddressRange("10.9.9.0/24")].compactMap { $0 }] {
       var desk = desk {
         $0.listen = [Endpoint(Self.here, port: 20809)]
@@ -76,7 +76,7 @@ struct TrustTests {
   }
 
   @Test
-  func `only this machine and named controllers set what is remembered`() throws {
+  func `only choices by this machine and named controllers are remembered`() throws {
     func isPaired(_ peer: Peer, _ change: (inout SurfaceSettings) -> Void = { _ in }) -> Bool {
       var desk = desk(change)
       desk.send("/tactus/click/offset", .float32(7), from: peer)
@@ -101,7 +101,7 @@ struct TrustTests {
   }
 
   @Test
-  func `a host with every subscription makes room for another host only`() {
+  func `a host that has all subscriptions must give some to other hosts`() {
     var desk = desk()
     let greedy = Address.v4(0x0a00_0009)
     for port in 1...UInt16(SurfaceLimits.subscribers) {
@@ -122,7 +122,7 @@ struct TrustTests {
   }
 
   @Test
-  func `named, configured and renewing displays never go dark`()
+  func `displays that are named, configured or renewing stay subscribed`()
     throws
   {
     let allowed = try #require(AddressRange("10.0.0.5"))
@@ -152,7 +152,7 @@ struct TrustTests {
   }
 
   @Test
-  func `two instances that send to each other press no buttons`() {
+  func `two tactus that send their values to each other press no buttons`() {
     let hosts = [Endpoint(Self.here, port: 20809), Self.other]
     func made(telling: Int) -> Desk {
       desk { settings in
@@ -184,14 +184,14 @@ struct TrustTests {
       #expect(desks[index].notices.filter { $0 == .anotherTactus(hosts[1 - index]) }.count == 1)
     }
     #expect(desks[0].program.state.choices.click.isOn && !desks[1].program.state.choices.click.isOn)
-    // A tablet is obeyed as before, even if it touches a light.
+    // A tablet is obeyed as usual, even if the tablet touches a light.
     desks[0].send("/tactus/beat/1", .float32(1))
     desks[0].send("/tactus/click/toggle", .float32(1))
     #expect(desks[0].program.commands == [.set("click", .flag(false))])
   }
 
   @Test
-  func `an unproven subscriber gets little until it proves that it listens`() {
+  func `a subscriber gets little until it returns the proof text`() {
     var desk = desk()
     let tablet = Endpoint(Desk.tablet.endpoint.address, port: 9000)
     func bytes() -> Int {
@@ -234,7 +234,7 @@ struct TrustTests {
   }
 
   @Test
-  func `a spoofed source draws at most a small multiple of its own bytes`() {
+  func `a spoofed source gets at most a small multiple of the bytes it sends`() {
     let talks: [[Message]] = [
       [
         Message("/tactus/subscribe", .int32(9000), .string("all")),
@@ -262,7 +262,7 @@ struct TrustTests {
   }
 
   @Test(arguments: [false, true])
-  func `forged packets in a controller's name do not silence it`(isPaired: Bool) throws {
+  func `forged packets in a controller's name do not stop its answers`(isPaired: Bool) throws {
     let allowed = try #require(AddressRange("10.0.0.5"))
     var desk = desk { $0.allow = isPaired ? [allowed] : [] }
     var answered = 0
@@ -281,7 +281,7 @@ struct TrustTests {
   }
 
   @Test
-  func `notices about guests are limited, and later ones still appear`() {
+  func `notices about unpaired controllers are limited, and later ones appear`() {
     var desk = desk()
     for number in 0..<2000 {
       let peer = Peer(Endpoint(Address.v4(0x0a00_0100 + UInt32(number / 2)), port: UInt16(1000 + number)))
@@ -306,14 +306,14 @@ struct TrustTests {
   }
 
   @Test(arguments: [(4.37, 4), (4.51, 5), (0.2, 0), (64, 64)])
-  func `a fader sets whole quantums`(sent: Float, set: Int) {
+  func `an OSC fader sets whole quantums`(sent: Float, set: Int) {
     var desk = desk()
     desk.send("/tactus/quantum", .float32(sent))
     #expect(desk.program.commands == [.set("quantum", .whole(set))])
   }
 
   @Test
-  func `a tempo that we sent is no new tempo when it comes back`() {
+  func `a tempo that tactus sent is no new tempo when it comes back`() {
     var desk = desk()
     desk.send("/tactus/tempo", .float64(120.1))
     desk.wait(3)

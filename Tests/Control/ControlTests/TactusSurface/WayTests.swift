@@ -8,8 +8,8 @@ import Testing
 
 @testable import TactusSurface
 
-/// A machine in two networks, the stage's and the venue's. Some packets in one network have source
-/// addresses of the other network.
+/// A machine in two networks, the stage's and the venue's. Some packets come through one network with a
+/// forged source address of the other network.
 @Suite("The network through which a packet comes")
 struct WayTests {
   static let lo: UInt32 = 1, stage: UInt32 = 2, venue: UInt32 = 3, second: UInt32 = 4
@@ -51,20 +51,20 @@ struct WayTests {
   }
 
   @Test
-  func `an allowed neighbour is obeyed only through its own network`() {
+  func `a neighbour in --osc-allow is obeyed only through its own network`() {
     #expect(obeys(Self.tablet, .v4(0), Self.stage, allow: "192.168.7.20/32"))
     #expect(!obeys(Self.tablet, .v4(0), Self.venue, allow: "192.168.7.20/32"), "forged")
     #expect(!obeys(Self.guest, .v4(0), Self.venue, allow: "192.168.7.20/32"))
     #expect(obeys(Self.distant, .v4(0), Self.venue, allow: "203.0.113.0/24"))
     #expect(obeys(Self.distant, Self.onStage, Self.stage, allow: "203.0.113.0/24"))
     #expect(!obeys(Self.distant, Self.onStage, Self.venue, allow: "203.0.113.0/24"))
-    // The packet comes at the socket that a controller of --osc-send has for itself.
+    // Here the packet arrives at the socket that tactus has for one target of --osc-send.
     #expect(obeys(Self.distant, nil, Self.venue) && obeys(Self.tablet, nil, Self.stage))
     #expect(!obeys(Self.tablet, nil, Self.venue), "forged")
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a listen address obeys only its own network, despite forged sources`() throws {
+  func `a listen address obeys only its own network, also with forged sources`() throws {
     let (home, stage, venue) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("stage0", to: stage, "stage1")
     try home.cable("wifi0", to: venue, "venue0")

@@ -10,7 +10,7 @@ struct CodecTests {
   private func message(_ text: String) -> Message? { try? JSONLine.message(text.utf8) }
 
   @Test
-  func `a line of JSON becomes the message that it shows`() {
+  func `a line of JSON becomes the OSC message that it shows`() {
     #expect(message("[\"/tactus/tempo\", 128]") == Message("/tactus/tempo", .int32(128)))
     #expect(
       message(" [ \"/a\" ,true,false , null,\"x\\u00e9\\n\\ud83c\\udfb5\\/\",-0,1e2,0.5 ] \r")
@@ -29,17 +29,17 @@ struct CodecTests {
     "[\"/a\",tru]", "[\"/a\",\"x]", "[\"/a\",\"\\x\"]", "[\"/a\",\"\\ud83c\"]", "[\"/a\",\"\\u0000\"]",
     "[\"/a\",\"\t\"]", "[\"/a b\"]", "[\"/\u{e9}\"]", "[\"/a\"] 1", "[\"/a\"]]", "['/a']", "[\"/a\",0x10]",
     "[\"/a\",\"\\ud83c\\u0041\"]",
-    // JSON5 allows these; JSON does not.
+    // JSON5 allows these texts; JSON does not.
     "[\"/a\"/**/]", "[\"/a\"] // end", "[\"/a\",'x']", "[\"/a\",\"\\v\"]", "[\"/a\",\"\\'\"]",
     "[\"/a\",\"x\\\ny\"]", "[\"/a\",\u{a0}1]", "[\"/a\",Infinity]", "[\"/a\",-.5]", "[\"/a\",1.e2]",
     "[\"/a\",-0x1]", "[\"/a\",\"x\u{1f}\"]", "[\"/a\",a]", "[\"/a\",{b:1}]", "[,\"/a\"]",
   ])
-  func `text that is no message in JSON is refused`(_ text: String) {
+  func `text that is not an OSC message in JSON is refused`(_ text: String) {
     #expect(message(text) == nil)
   }
 
   @Test
-  func `a line has no more arguments than a packet may have`() {
+  func `a JSON line has no more arguments than an OSC packet may have`() {
     let many = String(repeating: ",1", count: 64)
     #expect(message("[\"/a\"\(many)]")?.arguments.count == 64 && message("[\"/a\"\(many),1]") == nil)
     let long = "/" + String(repeating: "a", count: 254)
@@ -47,7 +47,7 @@ struct CodecTests {
   }
 
   @Test
-  func `numbers have the fewest digits, and what JSON lacks becomes null`() {
+  func `JSON numbers have the fewest digits; values that JSON lacks are null`() {
     let message = Message(
       "/a", .float32(0.1), .float32(120), .float64(.nan), .float32(.infinity), .int64(1 << 40), .impulse,
       .null,
@@ -57,7 +57,7 @@ struct CodecTests {
   }
 
   @Test
-  func `any bytes become a fault or a message that encodes and decodes equal`() {
+  func `any bytes are an error or a message that encodes and decodes equal`() {
     var dice = Dice(seed: 7)
     let words = [
       "[", "]", "\"/tactus/tempo\"", "\"/", ",", "1", "-", ".5", "e9", "\"", "\\u", "d83c", "\\", "null",
@@ -106,7 +106,7 @@ struct HandshakeTests {
   }
 
   @Test
-  func `a valid handshake key gets the standard's answer, any other none`() {
+  func `a valid WebSocket key gets the standard's answer, an invalid one none`() {
     var request = Request()
     for (name, value) in [
       ("Connection", "keep-alive, Upgrade"), ("Upgrade", "WebSocket"), ("Sec-WebSocket-Version", "13"),
@@ -148,7 +148,7 @@ struct RequestTests {
   }
 
   @Test
-  func `an absolute URI in a request gives the path and the host`() {
+  func `an absolute URI in an HTTP request gives the path and the host`() {
     for (uri, authority, path) in [
       ("http://localhost:8080/tactus/tempo", "localhost:8080", "/tactus/tempo"),
       ("HTTP://[::1]:80", "[::1]:80", "/"),
@@ -161,7 +161,7 @@ struct RequestTests {
   }
 
   @Test
-  func `an origin must match exactly, and our cookie is found among others`() {
+  func `a page's origin must match exactly; our cookie is found among others`() {
     var request = Request(host: "localhost:20880")
     #expect(request.isFromOurPage && !request.namesOrigin)
     for (origin, isOurs) in [

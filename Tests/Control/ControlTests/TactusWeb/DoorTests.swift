@@ -11,7 +11,7 @@ import Testing
 @Suite("The listening sockets")
 struct DoorTests {
   @Test
-  func `a busy OSCQuery port is waited for without delaying the rest`() throws {
+  func `waiting for a busy OSCQuery port does not delay the rest of tactus`() throws {
     var settings = WebSettings.queryAlone
     let first = try PageStudio(settings)
     settings.query = try #require(first.web.queryEndpoint).port
@@ -33,7 +33,7 @@ struct DoorTests {
   }
 
   @Test
-  func `a busy default port is replaced, and a chosen one is waited for`() throws {
+  func `a busy default page port is replaced; a busy chosen port is waited for`() throws {
     let first = try PageStudio()
     var settings = WebSettings.page
     settings.listen = [Endpoint(.loopback, port: first.port)]
@@ -52,7 +52,7 @@ struct DoorTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `an address that comes later is served, and again when it returns`() throws {
+  func `the page is served at an address that appears later or returns`() throws {
     let network = try PrivateNetwork()
     let late = Address.v4(0xc633_6401)
     try network.perform {

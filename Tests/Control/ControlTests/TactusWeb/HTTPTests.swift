@@ -38,14 +38,14 @@ struct HTTPTests {
   }
 
   @Test
-  func `the page's form offers each kind of output`() throws {
+  func `the page's form for a new output offers each kind of output`() throws {
     let script = String(decoding: PageFiles.response("/named.js")?.body ?? [], as: UTF8.self)
     let line = try #require(script.split(separator: "\n").first { $0.contains("const kinds = ") })
     for kind in OutputKind.allCases { #expect(line.contains(" \(kind.word): "), "\(kind)") }
   }
 
   @Test
-  func `the page is small, self-contained and needs no new browser`() throws {
+  func `the page is small, self-contained and works in browsers of 2021`() throws {
     #expect(PageFiles.paths.reduce(0) { $0 + (PageFiles.response($1)?.body.count ?? 0) } < 108_000)
     // Comments are stripped, and every line keeps its number.
     let script = String(decoding: PageFiles.response("/app.js")?.body ?? [], as: UTF8.self)
@@ -69,7 +69,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `one examination serves all paired browsers and delays no request`() throws {
+  func `one doctor's examination serves all paired browsers, delays no request`() throws {
     let practice = Mutex((visits: 0, isDone: false))
     let studio = try PageStudio(doctor: {
       let number = practice.withLock { practice in
@@ -100,7 +100,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `OSCQuery programs get the tree at the path of the page`() throws {
+  func `OSCQuery programs get the tree at the page's own path`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let caller = try Caller(studio.port)
@@ -113,7 +113,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `pairing gives a hidden cookie and allows five wrong tries a minute`() throws {
+  func `pairing gives an HttpOnly cookie and allows five wrong tries a minute`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let caller = try Caller(studio.port)
@@ -165,7 +165,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `foreign and malformed requests are refused`() throws {
+  func `HTTP requests that are malformed or from other sites are refused`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     for (request, status) in [
@@ -204,7 +204,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `HOST_INFO names the reached address despite a hundred connections`() throws {
+  func `HOST_INFO names the address of its connection, among a hundred others`() throws {
     let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -216,7 +216,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `a full server drops only the connection that sent no request`() throws {
+  func `a full web server drops only the connection that sent no request`() throws {
     let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -237,7 +237,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `pipelined requests are answered in order, whole or byte by byte`() throws {
+  func `pipelined HTTP requests are answered in order, whole or byte by byte`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let caller = try Caller(try #require(studio.web.queryEndpoint).port)
@@ -251,7 +251,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `a real HTTP client reads the whole tree with every row`() throws {
+  func `a real HTTP client reads the whole OSCQuery tree with every row`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -262,7 +262,7 @@ struct HTTPTests {
     let lines = Set(reader.output.split(separator: "\n").map(String.init))
     for row in Table.standard.rows where row.kind != .verb && row.kind != .answer {
       let node = "node /tactus/\(row.path) \(row.typeTags)"
-      // A list row has one type for each value that it has at this moment.
+      // A row that is a list has one type for each value that the list has at this moment.
       let isThere = row.each.isEmpty ? lines.contains(node) : lines.contains { $0.hasPrefix(node) }
       #expect(isThere, "\(row.path)")
     }

@@ -12,7 +12,7 @@ import Testing
 /// Input that must never do harm: it is refused, counted and limited, and other clients are served meanwhile.
 @Suite("Hostile browsers")
 struct HostileTests {
-  /// Broken frames. Each test with them also has an honest client, which must get its answers.
+  /// Broken WebSocket frames. Each test with them also has an honest client, which must get its answers.
   static let frames: [(what: String, bytes: [UInt8], code: UInt16)] = [
     ("without a mask", Phone.frame([0x5b], opcode: 1, isMasked: false), 1002),
     ("a ping in pieces", Phone.frame([1], opcode: 9, isLast: false), 1002),
@@ -37,7 +37,7 @@ struct HostileTests {
   ]
 
   @Test(arguments: 0..<HostileTests.frames.count)
-  func `a bad frame ends its own connection and no other`(_ number: Int) throws {
+  func `a bad WebSocket frame ends its own connection and no other`(_ number: Int) throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -78,7 +78,8 @@ struct HostileTests {
     #expect(studio.commands.isEmpty)
   }
 
-  /// This happens with several browsers behind one router, or with a browser that is opened again and again.
+  /// An address reaches its limit if several browsers are behind one router, or if a browser is often
+  /// reopened.
   @Test
   func `a browser is served although its address has its limit of connections`() throws {
     let studio = try PageStudio()
@@ -96,7 +97,7 @@ struct HostileTests {
   }
 
   @Test
-  func `of 1000 connections, all paired ones and as many as allowed stay`() throws {
+  func `of 1000 connections, the allowed number stays, with all paired ones`() throws {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_max, 8192)
@@ -122,7 +123,7 @@ struct HostileTests {
   }
 
   @Test
-  func `a request sent byte by byte is ended in time`() throws {
+  func `an HTTP request sent byte by byte is ended in time`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -138,7 +139,7 @@ struct HostileTests {
   }
 
   @Test
-  func `the time limit of a connection restarts with each answer`() {
+  func `the time limit of an HTTP connection restarts with each answer`() {
     let now = Micros(1_000_000)
     let visitor = Connection(
       1, -1, from: Endpoint(.loopback, port: 1), at: Endpoint(.loopback, port: 2), .page, now: now)
@@ -150,7 +151,7 @@ struct HostileTests {
   }
 
   @Test
-  func `a client that reads nothing is dropped and counted`() throws {
+  func `a WebSocket client that reads nothing is dropped and counted`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let slow = try Phone(studio.port)
@@ -231,7 +232,7 @@ struct HostileTests {
   }
 
   @Test
-  func `8 tree readers and a message flood cost at most a tenth of a core`() throws {
+  func `8 OSCQuery readers and a message flood cost at most a tenth of a core`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -242,13 +243,13 @@ struct HostileTests {
     let after = studio.web.counters
     let cost = Double(after.microseconds - before.microseconds)
     #expect(after.requests > before.requests + 3 && after.received > before.received + 100)
-    // Add the amount that the budget allows at once.
+    // Add the 100 ms that the budget allows at once.
     #expect(cost < elapsed / 10 + 100_000, "\(cost / elapsed) of a core")
     #expect(try honest.isServed())
   }
 
   @Test
-  func `a flood from its own address does not silence a phone`() throws {
+  func `a flood from a phone's own address does not stop answers to the phone`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -261,7 +262,7 @@ struct HostileTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a flood from many addresses does not silence a paired phone`() throws {
+  func `a flood from many addresses does not stop answers to a paired phone`() throws {
     let unheard = try Neighbours.visit { studio in
       // Opens floods from these addresses. The phone comes after some of the attackers and before the
       // others.

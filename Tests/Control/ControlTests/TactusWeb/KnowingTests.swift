@@ -14,12 +14,12 @@ struct KnowingTests {
   private func share(of floods: [HostileTests.Flood], at studio: PageStudio) -> Double {
     let before = studio.web.counters.microseconds
     let elapsed = HostileTests.Flood.threeSeconds(of: floods)
-    // Subtract the amount that the budget allows at once.
+    // Subtract the 100 ms that the budget allows at once.
     return (Double(studio.web.counters.microseconds - before) - 100_000) / elapsed
   }
 
   @Test(arguments: ["audio/list", "query\",\"*"])
-  func `short requests with long answers cost a tenth of a core at most`(_ question: String) throws {
+  func `short WebSocket requests with long answers cost at most 1/10 of a core`(_ question: String) throws {
     let studio = try PageStudio()
     defer { studio.close() }
     studio.change { $0.audio.offered = (0..<1000).map { "Studio/a channel with a name of its own \($0)" } }
@@ -37,7 +37,7 @@ struct KnowingTests {
   }
 
   @Test
-  func `requests full of almost right cookies stay cheap and pair nothing`() throws {
+  func `requests full of almost right cookies stay cheap and pair no browser`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -76,7 +76,7 @@ struct KnowingTests {
   }
 
   @Test
-  func `a new browser finds room among idle connections`() throws {
+  func `a new browser gets in although idle connections fill the server`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -92,7 +92,7 @@ struct KnowingTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `attackers with many addresses keep no new phone out`() throws {
+  func `attackers with many addresses do not keep a new phone out`() throws {
     let refused = try Neighbours.visit { studio in
       let paired = try Phone(studio.port, from: Neighbours.theirs[0], to: Neighbours.tactus)
       return try Watchers.crowd(Neighbours.theirs[1...4], studio.port) { crowd -> [String] in

@@ -116,7 +116,7 @@ extension WebSettings {
   }
 }
 
-/// Thrown if no more data arrives.
+/// The error that a client throws if no more data arrives.
 struct Silence: Error {}
 
 /// A TCP client that uses no HTTP library.
@@ -260,7 +260,7 @@ final class Phone {
     return try line("[\"/tactus/pong\"") != nil
   }
 
-  /// The next line that begins with this text; nil: there was none among `limit` lines.
+  /// The next line that begins with this text; nil: no such line was among the next `limit` lines.
   func line(_ beginning: String, limit: Int = 3000) throws -> String? {
     for _ in 0..<limit {
       let (opcode, payload) = try receive()

@@ -19,7 +19,7 @@ struct PairingTests {
   private func guesser(_ number: Int) -> Address { .v4(0x0a00_0000 + UInt32(number)) }
 
   @Test
-  func `a code is accepted as scanned and as people type it`() {
+  func `a pairing code is accepted as scanned and as people type it`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     let lower = secret.groups.lowercased()
@@ -35,7 +35,7 @@ struct PairingTests {
   }
 
   @Test
-  func `every letter of the code and of the token counts`() {
+  func `every letter of the pairing code and of the cookie's token counts`() {
     let secret = fresh()
     var other: [UInt8] { Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8) }
     for place in 0..<16 {
@@ -59,7 +59,7 @@ struct PairingTests {
   }
 
   @Test(arguments: [0, 1, 15, 17, 64, 65, 100_000])
-  func `nonsense of any length is wrong, and so is an empty code`(length: Int) {
+  func `a random code of any length is wrong, and so is an empty code`(length: Int) {
     var pairing = Pairing(fresh())
     #expect(
       pairing.answer(Array(repeating: UInt8(ascii: "A"), count: length), from: owner, at: .zero) == .wrong)
@@ -67,7 +67,7 @@ struct PairingTests {
   }
 
   @Test
-  func `after five wrong tries even the right code waits for a minute`() {
+  func `after five wrong codes, even the right code is refused for a minute`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     for number in 0..<5 {
@@ -81,7 +81,7 @@ struct PairingTests {
   }
 
   @Test
-  func `a script that repeats an old code locks out no phone`() {
+  func `a script that repeats an old pairing code locks out no phone`() {
     let secret = fresh(), old = Array("FEDC-BA98-7654-3210".utf8)
     var pairing = Pairing(secret)
     for second in 0..<600 {
@@ -101,7 +101,7 @@ struct PairingTests {
   }
 
   @Test
-  func `right codes do not count as tries`() {
+  func `right pairing codes do not count as tries`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     for _ in 0..<100 {
@@ -125,13 +125,13 @@ struct PairingTests {
       var copy = pairing
       #expect(copy.answer(Array(secret.code.utf8), from: owner, at: now) == .paired(secret))
     }
-    // Four minutes have passed. In each of them, every neighbour has its first try, and all share five more
-    // tries.
+    // Four minutes have passed. In each minute, every neighbour has its first try, and all neighbours share
+    // five more tries.
     #expect(tried <= 4 * (1000 + 5))
   }
 
   @Test
-  func `beyond first tries all neighbours share five wrong tries a minute`() {
+  func `beyond first tries, all neighbours share five wrong codes a minute`() {
     var pairing = Pairing(fresh())
     var wrong = 0
     for round in 0..<10 {
@@ -147,7 +147,7 @@ struct PairingTests {
   }
 
   @Test
-  func `a guesser with a whole IPv6 network keeps out no phone`() {
+  func `code guesses from a whole IPv6 network keep out no phone`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     func neighbour(_ number: UInt64) -> Address { .v6(high: 0xfe80_0000_0000_0000, low: number, scope: 3) }
@@ -174,7 +174,7 @@ struct PairingTests {
   }
 
   @Test
-  func `a new secret makes the old code and cookie invalid`() {
+  func `a new page secret makes the old pairing code and cookie invalid`() {
     let (before, after) = (fresh(1), fresh(2))
     var pairing = Pairing(before)
     pairing.forget(for: after)
@@ -183,7 +183,7 @@ struct PairingTests {
   }
 
   @Test
-  func `a secret has 80 random bits and its token 160 others`() {
+  func `a pairing code has 80 random bits and its token 160 other ones`() {
     var chance = Dice(seed: 7)
     var seen = Array(repeating: Set<Character>(), count: 48)
     for _ in 0..<600 {
@@ -195,7 +195,7 @@ struct PairingTests {
   }
 
   @Test
-  func `a written secret is read again, and other text is refused`() {
+  func `a written page secret reads back, and invalid text is refused`() {
     let secret = fresh()
     #expect(Secret(code: secret.groups, token: secret.token) == secret)
     #expect(Secret(code: String(secret.code.dropLast()), token: secret.token) == nil)

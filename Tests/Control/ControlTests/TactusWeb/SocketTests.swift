@@ -11,7 +11,7 @@ import Testing
 @Suite("The socket")
 struct SocketTests {
   @Test
-  func `a paired browser sets, asks and subscribes in lines of JSON`() throws {
+  func `a paired browser sets, asks and subscribes by WebSocket in JSON`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let phone = try Phone(studio.port, headers: "Origin: http://localhost\r\n")
@@ -38,7 +38,7 @@ struct SocketTests {
   }
 
   @Test
-  func `a browser can speak OSC packets and bundles instead`() throws {
+  func `a browser can send OSC packets and bundles instead of JSON`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let phone = try Phone(studio.port)
@@ -47,13 +47,13 @@ struct SocketTests {
     for packet in Bundle.pack([click, ask]) { phone.caller.send(Phone.frame(packet, opcode: 2)) }
     #expect(try phone.message("/tactus/tempo") == Message("/tactus/tempo", .float32(120)))
     #expect(studio.commands.count == 1)
-    // Afterwards tactus also understands JSON, but answers in the first form.
+    // After that, tactus also understands JSON, but still answers with OSC packets, the first form used.
     phone.say("[\"/tactus/peers\"]")
     #expect(try phone.message("/tactus/peers") == Message("/tactus/peers", .int32(0)))
   }
 
   @Test
-  func `without a cookie a browser only watches; a new secret unpairs all`() throws {
+  func `without a cookie a browser only watches; a new secret unpairs browsers`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let watcher = try Phone(studio.port, isPaired: false)
@@ -74,7 +74,7 @@ struct SocketTests {
   }
 
   @Test
-  func `LISTEN reports one value on each change until IGNORE`() throws {
+  func `OSCQuery's LISTEN reports one value on each change, until IGNORE`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -106,7 +106,7 @@ struct SocketTests {
   }
 
   @Test
-  func `LISTEN works for a user's output from its addition to its removal`() throws {
+  func `OSCQuery's LISTEN works for an own output while the output exists`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let reader = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
@@ -130,7 +130,7 @@ struct SocketTests {
   }
 
   @Test
-  func `sixteen phones see the change of one, until they disconnect`() throws {
+  func `sixteen phones see the change that one makes, until they disconnect`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     var phones = try (0..<16).map { _ in try Phone(studio.port) }
@@ -152,7 +152,7 @@ struct SocketTests {
   }
 
   @Test
-  func `at the end browsers get a goodbye and a proper close`() throws {
+  func `at the end of tactus, browsers get a goodbye and a close frame`() throws {
     let studio = try PageStudio()
     let phone = try Phone(studio.port)
     phone.say("[\"/tactus/subscribe\"]")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import TactusWeb
 
-/// Floods of connections that could keep other clients out.
+/// Floods of TCP connections that could keep other clients out.
 @Suite("Crowded listeners", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct StampedeTests {
   @Test
@@ -32,12 +32,12 @@ struct StampedeTests {
       }
     }
     #expect(answered == 30)
-    // On a machine that is too busy to open so many connections, the flood never costs more than its share.
+    // On a busy machine, the flood may open too few connections to cost more than its share.
     if overdrawn == 0 { notJudged("a flood of connections: this machine was too busy to make one") }
   }
 
   @Test
-  func `the page of one network is served to that network alone`() throws {
+  func `a page at an address of one network is not served to other networks`() throws {
     let (home, stage, venue) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("stage0", to: stage, "stage1")
     try home.cable("wifi0", to: venue, "venue0")
@@ -75,8 +75,8 @@ struct StampedeTests {
   }
 }
 
-/// Keeps six hundred connections open from one address. Each sends a request that is refused, and is then
-/// opened again at once.
+/// Keeps six hundred connections open from one address. Each sends a request that the server refuses; the
+/// client then opens the connection anew at once.
 private final class Stampede: Sendable {
   private static let width = 600
   private static let words = Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8)

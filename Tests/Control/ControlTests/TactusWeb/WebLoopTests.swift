@@ -13,10 +13,10 @@ struct WebLoopTests {
     return poll(&bell, 1, 0) == 1
   }
 
-  /// A regression test: if a packet arrived after the thread had delivered the others and before the thread
-  /// began to wait, the packet was not sent until the next ping.
+  /// A regression test. A packet could arrive after the thread had delivered the other packets and before the
+  /// thread began to wait. It was then not sent until the next ping.
   @Test
-  func `a packet for a browser wakes the thread at any time`() throws {
+  func `a packet for a browser wakes the web thread at any time`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let loop = WebLoop(

@@ -51,7 +51,7 @@ final class App {
   /// Sends an OSC message to the app, for instance `touch("tempo f:131.0")`.
   func touch(_ message: String) { fingers.send("127.0.0.1 20809 /tactus/\(message)") }
 
-  /// Starts playing, and waits until the start has reached its bar.
+  /// Starts playing, and waits until the app plays: a start waits for its bar.
   func play() async throws {
     try await hears("jack/connected", "f:1.0")
     touch("start")

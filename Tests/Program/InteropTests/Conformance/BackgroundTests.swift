@@ -6,7 +6,7 @@ import Testing
 /// port stands for an Audiobus or IAA session on iOS.
 extension Conformance {
   @Suite struct BackgroundTests {
-    /// Longer than any delay before Link is switched off.
+    /// A time in seconds, longer than any delay after which the app switches Link off.
     private let aWhile = 3.0
 
     private func openBoth(_ c: Conformance, _ options: String...) async throws -> (LabPeer, App) {

@@ -71,10 +71,10 @@ extension Conformance {
   }
 }
 
-/// Limits how many cases run at once. Each has two servers and five programs in time with each other; more
-/// than a few cases would only delay each other.
+/// Limits how many cases run at once. Each case runs two JACK servers and five programs, which must be in
+/// time with each other. If more than a few cases ran at once, they would delay each other.
 enum Room {
-  /// `CONFORMANCE_AT_ONCE`, or three.
+  /// How many cases run at once: the environment variable `CONFORMANCE_AT_ONCE`, or three without it.
   private static let size = getenv("CONFORMANCE_AT_ONCE").flatMap { Int(String(cString: $0)) } ?? 3
   private static let taken = Mutex(0)
 

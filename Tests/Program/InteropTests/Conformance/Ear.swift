@@ -5,8 +5,8 @@ import TactusTestSupport
 struct Onset {
   let port: String
   let frame: Int
-  /// When the click was heard, in microseconds of wall-clock time on Link's clock. No stall disturbs this
-  /// time.
+  /// When the click was heard, in microseconds of wall-clock time on Link's clock. A stall of the machine
+  /// does not disturb this time.
   let heard: Double
   /// The reference peer's beat when the click was heard, if that peer was in the session; and the click's
   /// distance from the nearest beat, in microseconds.
@@ -25,8 +25,8 @@ struct Onset {
     self.frame = Int(frame)
     self.heard = heard
     self.beat = beat
-    // Prefer JACK's clock, which is finer once it has settled, if it agrees with the wall clock, which is
-    // never off by milliseconds.
+    // JACK's clock is finer than the wall clock once it has settled, but may be off by milliseconds. So
+    // prefer it only if it agrees with the wall clock within 500 us.
     let byJACK = fields["quiet"] == .boolean(true) ? fields["error"]?.number : nil
     error = byJACK.flatMap { abs($0 - wallError) < 500 ? $0 : nil } ?? wallError
     isSure = fields["steady"] == .boolean(true) && (fields["since_stall"]?.number ?? 0) >= 2
@@ -106,7 +106,7 @@ struct EarPair {
     try await Task.sleep(for: .milliseconds(1500))
   }
 
-  /// Leaves the session and joins it again, which measures the session's clock again.
+  /// Leaves the session and joins it again, because each join measures the session's clock anew.
   func joinAgain() async throws {
     for ear in all { ear.tell("link off") }
     try await Task.sleep(for: .milliseconds(500))
@@ -120,8 +120,8 @@ struct EarPair {
     try await meanwhile()
     let rest = Duration.milliseconds(Int(seconds * 1000)) - started.duration(to: .now)
     if rest > .zero { try await Task.sleep(for: rest) }
-    // A report leaves out the last quarter of a second, because the listener does not know yet whether that
-    // time was steady.
+    // A report leaves out the last quarter of a second, because the listener does not know yet whether the
+    // tempo was steady during that time.
     var onsets: [Onset] = []
     var isWhole = true
     for ear in all {

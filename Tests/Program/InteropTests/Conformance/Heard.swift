@@ -5,7 +5,7 @@ import Testing
 /// The clicks of both programs in a period of time.
 struct Heard {
   let ours, theirs: [Onset]
-  /// Whether all cycles were heard in this time. Then a missing click is a fault.
+  /// Whether all cycles were heard in this time. If so, a missing click is a fault of the program.
   let isWhole: Bool
 
   static func median(_ values: [Double]) -> Double {
@@ -13,7 +13,7 @@ struct Heard {
     return sorted.isEmpty ? .nan : (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
   }
 
-  /// The tempo that was heard, in BPM, from the median distance of neighbours.
+  /// The tempo that was heard, in BPM, from the median distance of neighbouring clicks.
   static func tempo(of onsets: [Onset]) -> Double {
     // Two successive onsets may be several beats apart if a click between them is missing, so take the
     // median.
@@ -21,7 +21,8 @@ struct Heard {
     return 60e6 / median(pairs.map { $1.heard - $0.heard })
   }
 
-  /// The distances of our clicks from the nearest of theirs, in microseconds; positive: ours are later.
+  /// The distance of each of our clicks from LinkHut's nearest click, in microseconds. It is positive if our
+  /// click is later.
   var differences: [Double] {
     ours.filter(\.isSure).compactMap { mine in
       theirs.filter(\.isSure).map { mine.heard - $0.heard }.min { abs($0) < abs($1) }
@@ -37,7 +38,7 @@ struct Heard {
 }
 
 extension [Double] {
-  /// The spread as text, such as "median 12 us, from -3 to 20, of 17".
+  /// The spread as text, such as "median 12 us (-3 to 20, n=17)".
   var spread: String {
     guard let least = self.min(), let most = self.max() else { return "nothing heard" }
     return "median \(Heard.median(self).rounded0) us (\(least.rounded0) to \(most.rounded0), n=\(count))"
@@ -58,11 +59,11 @@ extension Double {
 extension Conformance {
   /// The tolerance of the test plan, in microseconds.
   static let tolerance = 3000.0
-  /// How many stretches of time are listened to at most. On a busy machine each of the three programs is
-  /// wrong for a while: LinkHut times its sound by its callbacks, so after a lost cycle it is off by up to
-  /// 80 ms for seconds; and a peer that was delayed during its measurement is off until it measures again.
-  /// So two of the three must agree before the third is blamed. If no two agree, the test listens to
-  /// another stretch.
+  /// How many stretches of time the test listens to at most. On a busy machine each of the three programs
+  /// (ours, LinkHut and the reference peer) is wrong for a while: LinkHut times its sound by its callbacks,
+  /// so after a lost cycle it is off by up to 80 ms for seconds; and a peer that was delayed during its
+  /// measurement is off until it measures again. So two of the three must agree before the third is blamed.
+  /// If no two agree, the test listens to another stretch.
   static let stretches = 8
 
   private enum Verdict { case inTime, weAreOff, linkHutIsOff, nobodyKnows }
@@ -114,8 +115,8 @@ extension Conformance {
     record.step(what, "undecided in \(Self.stretches) stretches; the last: \(said)", holds: false)
   }
 
-  /// Expects our program in time with the reference peer. For tempos at which LinkHut's clicks can't be
-  /// separated.
+  /// Expects our program in time with the reference peer. This check is for tempos at which LinkHut's clicks
+  /// overlap.
   func expectOnReferenceBeat(_ ears: EarPair, tempo: Double, _ what: String) async throws {
     var said = ""
     for _ in 0..<Self.stretches {

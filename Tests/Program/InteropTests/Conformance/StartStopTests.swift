@@ -91,8 +91,8 @@ extension Conformance {
         try await linkhut.ask("enable on")
         try await linkhut.ask("sync on")
         // LinkHut's audio thread passes its start to its network thread, which wakes late on a busy machine.
-        // If the app joined before that, the start would be new to the app. So wait until another peer, which
-        // then leaves, has seen the start.
+        // If the app joined before that, it would see the start as a new one. So wait until another peer has
+        // seen the start; that peer then leaves.
         let witness = try LabPeer(.reference, in: c.stage)
         try await witness.ask("enable on")
         try await witness.ask("sync on")

@@ -93,8 +93,8 @@ extension Conformance {
           try await c.pause(0.1)
         }
         try await linkhut.ask("tempo 999", within: .seconds(60))
-        // LinkHut's clicks last 100 ms, but a beat lasts only 60. So its sound never ends, and only its
-        // status line shows its tempo.
+        // A click of LinkHut lasts 100 ms, but a beat at 999 BPM lasts only 60 ms. So LinkHut's sound never
+        // pauses, and only its status line shows its tempo.
         try await c.expectOnReferenceBeat(
           ears, tempo: 999, "Change tempo in LinkHut to 999 BPM: App stays in sync (LinkHut's clicks merge)")
         try await c.expectTempo(999, at: linkhut, "... and LinkHut is at 999 BPM")

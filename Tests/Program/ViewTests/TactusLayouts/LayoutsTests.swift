@@ -9,7 +9,7 @@ import Testing
 @Suite("Layouts for controllers")
 struct LayoutsTests {
   @Test
-  func `the committed layouts equal those that the table makes`() throws {
+  func `the committed layouts equal those made from the command table`() throws {
     for (path, bytes) in Files.layouts {
       #expect(Files.read("\(Lab.top)/\(path)") == bytes, "\(path) is out of date: run tools/layouts")
     }
@@ -24,7 +24,7 @@ struct LayoutsTests {
   }
 
   @Test(arguments: Layout.all.map(\.name))
-  func `a TouchOSC file decodes, and the table has each of its addresses`(
+  func `a TouchOSC file decodes, and all its addresses are in the table`(
     name: String
   ) throws {
     let script = "/tmp/tactus-\(name)-\(getpid()).lua"
@@ -71,7 +71,7 @@ struct LayoutsTests {
   }
 
   @Test
-  func `the layouts set whole quantums, four sounds, and show lost cycles`() throws {
+  func `layouts set whole quantums and four sounds, and show lost cycles`() throws {
     for layout in Layout.all {
       let controls = layout.pages.flatMap(\.controls)
       #expect(controls.first { $0.path == "quantum" }?.kind == .fader(1...16, inWholeSteps: true))
@@ -84,7 +84,7 @@ struct LayoutsTests {
   }
 
   @Test
-  func `the table has each address of the Open Stage Control session`()
+  func `all addresses of the Open Stage Control session are in the table`()
     throws
   {
     let program = """
@@ -111,7 +111,7 @@ struct LayoutsTests {
   }
 
   @Test
-  func `the pictures are well-formed XML`() throws {
+  func `the pictures of the layouts are well-formed XML`() throws {
     for layout in Layout.all {
       let reader = try ChildProcess.run([
         "/usr/bin/python3", "-c", "import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])",

@@ -16,7 +16,7 @@ struct QRCodeTests {
   }
 
   @Test(arguments: ["http://192.168.7.20:20880/#K7QM3XPA9BCDEFGH", "a", String(repeating: "x", count: 512)])
-  func `a code has its three corner marks, and is light outside`(text: String) throws {
+  func `a QR code has its three corner marks, and a light border`(text: String) throws {
     let code = try #require(QRCode(text))
     #expect(hasCorner(code, row: 0, column: 0))
     #expect(hasCorner(code, row: 0, column: code.size - 7))
@@ -27,12 +27,12 @@ struct QRCodeTests {
   }
 
   @Test
-  func `the longest IPv4 address with its code fits into 80x24`() {
+  func `the longest IPv4 page address fits as a QR code into 80x24 characters`() {
     #expect(QRCode("http://192.168.100.100:20880/#K7QM3XPA9BCDEFGH")?.size == 29)
   }
 
   @Test(arguments: ["", "a\0b", String(repeating: "x", count: 513)])
-  func `a text that no QR code can hold gives no code`(text: String) {
+  func `a text that is empty, too long or has a NUL gives no QR code`(text: String) {
     #expect(QRCode(text) == nil)
   }
 }

@@ -48,7 +48,7 @@ struct CodePageTests {
   }
 
   @Test(arguments: [(80, 24), (132, 43), (65, 19), (40, 25)])
-  func `a camera reads address and code wherever there is room`(
+  func `a camera reads the QR code at every terminal size with room for it`(
     columns: Int, rows: Int
   ) throws {
     let picture = picture(columns, rows)
@@ -57,7 +57,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `the text beside the code says how to leave and who may see it`() {
+  func `the text beside the QR code says how to leave and who may see it`() {
     let size = Size(columns: 80, rows: 24)
     let lines = TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.split(separator: "\n")
     let beside = lines.map { line in line.split { "\u{2580}\u{2584}\u{2588}".contains($0) }.last ?? "" }
@@ -70,7 +70,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `without half blocks the code is drawn with spaces, if they fit`() throws {
+  func `without half-block characters the QR code is drawn with spaces`() throws {
     #expect(try Camera.read(dots(picture(110, 40, .ascii))) == [Self.both])
     let small = picture(80, 24, .ascii).text
     #expect(small.contains("The QR code needs 66x38; this is 80x24.") && small.contains(Self.address))
@@ -86,7 +86,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `a page that phones can not reach has a hint and no code`() {
+  func `for a page that phones can't reach, the view has a hint, no QR code`() {
     func text(_ page: PageReach) -> String {
       TerminalView(glyphs: .unicode).picture(of: scene(page), size: Size(columns: 80, rows: 24)).text
     }
@@ -99,7 +99,7 @@ struct CodePageTests {
       #expect(text(page).contains("w or Esc: back."))
       #expect(!text(page).contains("\u{2580}"))
     }
-    // The key does not close a page that an option has opened.
+    // Key o does not close a page that an option has opened.
     let size = Size(columns: 80, rows: 24)
     #expect(
       TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.contains("o: close the page"))
@@ -109,7 +109,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `the code is black on white, in a colourless terminal, too`() {
+  func `the QR code is black on white, also in a terminal without colour`() {
     var frame = Frame(coloured: false)
     frame.draw(picture(80, 24))
     let bytes = String(decoding: frame.bytes, as: UTF8.self)
@@ -119,7 +119,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `w shows and hides the code, Esc hides it, ? shows the keys`() {
+  func `key w shows and hides the QR code, Esc hides it, ? shows the keys`() {
     var keyboard = Keyboard()
     let state = SurfaceState()
     func press(_ key: Key) -> Scene.Page {
@@ -135,7 +135,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `the state of the page is restored from its values`() {
+  func `the state of the page is restored from OSC values`() {
     for page in [
       PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/"),
       .network(["http://192.168.7.20:20880/"]),

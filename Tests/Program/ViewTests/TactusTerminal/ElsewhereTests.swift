@@ -8,7 +8,7 @@ import Testing
 @testable import TactusSurface
 @testable import TactusTerminal
 
-/// All messages that a subscriber gets about this state.
+/// All OSC messages that a subscriber gets about this state.
 private func told(_ state: SurfaceState, at now: Micros = .zero)
   -> [Message]
 {
@@ -32,7 +32,7 @@ private func heard(_ messages: [Message], ahead: Micros = .zero) -> RemoteState 
   return told
 }
 
-/// Changes that lead to states with everything in them that a view shows.
+/// Changes to the state, one for each test case. Together they cover everything that a view shows.
 private let states: [@Sendable (inout SurfaceState) -> Void] = [
   { _ in },
   { $0.transport = Scenes.rolling },
@@ -139,7 +139,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
 ]
 
 @Test(arguments: states.indices)
-func `a remote view shows the same picture as the own view`(number: Int) {
+func `a view on another machine shows the same picture as the local view`(number: Int) {
   for beat in [0.0, 5.25, 14.75, 1001.5] {
     let own = Scenes.scene(beat: beat, states[number])
     let told = heard(told(own.state))
@@ -152,7 +152,7 @@ func `a remote view shows the same picture as the own view`(number: Int) {
 }
 
 @Test(arguments: [1, 2, 12, 20, 32], [1, 8, 32])
-func `a remote view knows every output, however many there are`(count: Int, length: Int) {
+func `a remote view knows every own output, up to 32`(count: Int, length: Int) {
   let names = (0..<count).map { number in
     String(repeating: "x", count: max(0, length - 2)) + (number < 10 ? "0" : "") + String(number)
   }
@@ -168,10 +168,10 @@ func `a remote view knows every output, however many there are`(count: Int, leng
 }
 
 @Test
-func `another machine's clock changes only the time of a beat in the view`() {
+func `a remote view corrects another machine's clock`() {
   let own = Scenes.scene(beat: 5.25) { $0.transport = Scenes.rolling }
   let ahead = Micros(3_600_000_123)
-  // Set the state's times by the other machine's clock.
+  // Set the state's times as the other machine's clock shows them.
   var state = own.state
   state.timeline.timeOrigin = state.timeline.timeOrigin + ahead
   let other = Scene(state: heard(told(state, at: own.now + ahead), ahead: ahead).state, now: own.now)
@@ -183,7 +183,7 @@ func `another machine's clock changes only the time of a beat in the view`() {
 }
 
 @Test
-func `a remote view survives any message`() {
+func `a remote view survives any OSC message`() {
   var dice = SystemRandomNumberGenerator()
   let seed = UInt64.random(in: .min ... .max, using: &dice)
   print("seed \(seed)")

@@ -16,7 +16,7 @@ struct FactTests {
   }
 
   @Test
-  func `measured values are shown only while they are not normal`() {
+  func `the view shows a measured value only while it is not normal`() {
     for (words, usual, odd) in [
       ("drift", { $0.readings.driftPartsPerMillion = 120 }, { $0.readings.driftPartsPerMillion = -250 }),
       ("lag", { $0.readings.lagMilliseconds = -2.9 }, { $0.readings.lagMilliseconds = -4.9 }),
@@ -53,7 +53,7 @@ struct FactTests {
   }
 
   @Test
-  func `jitter is shown from a frame on, in the terminal's own letters`() {
+  func `the view shows jitter of one frame or more, in µs or us`() {
     func jitter(_ micros: Double) -> (inout SurfaceState) -> Void {
       {
         $0.choices.clock.isOn = true
@@ -66,7 +66,7 @@ struct FactTests {
   }
 
   @Test
-  func `with a set list there are rows for the current and the next song`() {
+  func `with a set list, the view has rows for the current and the next song`() {
     func set(_ place: SetPlace) -> [String] { texts { $0.place = place } }
     for (text, size) in zip(set(SetPlace(song: "Opener", coming: "Ballad")), Self.sizes) {
       #expect(text.contains("Opener") && text.contains(size.0 < 76 ? "next Ballad" : "Next          Ballad"))
@@ -81,7 +81,7 @@ struct FactTests {
   }
 
   @Test
-  func `a tempo that waits has a row, alone and beside a song`() {
+  func `a tempo that waits for its bar has a row, with or without a song`() {
     func waits(_ change: @escaping (inout SurfaceState) -> Void = { _ in }) -> [String] {
       texts {
         $0.tempoWaiting = 131.5
@@ -98,7 +98,7 @@ struct FactTests {
   }
 
   @Test
-  func `a start that waits says on which beat of the bar it begins`() {
+  func `for a start that waits, the view shows on which beat it begins`() {
     func start(_ change: @escaping (inout SurfaceState) -> Void) -> [String] {
       texts {
         $0.transport = .waiting(origin: Beats(8))
@@ -123,7 +123,7 @@ struct FactTests {
   }
 
   @Test
-  func `swing is shown beside click, MIDI clock and pulses`() {
+  func `the view shows swing beside the click, the MIDI clock and the pulses`() {
     let shown = texts {
       ($0.choices.click.isOn, $0.jack.isClickConnected) = (true, true)
       ($0.choices.clock.isOn, $0.choices.pulse.isOn) = (true, true)
@@ -137,7 +137,7 @@ struct FactTests {
   }
 
   @Test
-  func `a count-in is shown before it is heard, and a stop that waits`() throws {
+  func `the view shows a count-in before it is heard, and a stop that waits`() throws {
     #expect(texts { $0.choices.launch.countIn = 1 }.allSatisfy { $0.contains("bar, count-in 1") })
     let machine = try NamedOutput("drums=click countin=2")
     #expect(texts { $0.lists.outputs = [machine] }.allSatisfy { $0.contains("bar, count-in 2") })
@@ -155,7 +155,7 @@ struct FactTests {
   }
 
   @Test
-  func `all optional facts at once leave the essential rows and the tempo`() throws {
+  func `with all optional rows, the view still has its essential rows`() throws {
     let drums = try NamedOutput("drums=clock")
     for (columns, rows) in Self.sizes.dropFirst() {
       let scene = Scenes.scene(beat: 9) {
@@ -179,7 +179,7 @@ struct FactTests {
   }
 
   @Test
-  func `the last row names the page's key from 76 columns on`() {
+  func `the view's last row names the page's key from 76 columns on`() {
     for text in texts({ _ in }).dropFirst() { #expect(text.contains("w page  ? keys"), "\(text)") }
     var elsewhere = Scenes.scene()
     elsewhere.place = "192.168.7.20"
@@ -187,7 +187,7 @@ struct FactTests {
   }
 
   @Test
-  func `accented beats look different from the other beats`() {
+  func `in the view, accented beats look different from the other beats`() {
     for (pattern, subdivision, boxes) in [
       ("XxxXxxx", Int32(1), ":..:..."), ("", 1, ":......"), ("xXx", 1, "::..:.."),
       ("X.x.", 2, ":.:.:.:"),
@@ -210,7 +210,7 @@ struct FactTests {
   }
 
   @Test
-  func `two keys move the click by ear, and the offset is shown`() {
+  func `two keys move the click's offset, and the view shows the offset`() {
     var keyboard = Keyboard()
     let state = SurfaceState()
     let now = Micros(1_000_000)

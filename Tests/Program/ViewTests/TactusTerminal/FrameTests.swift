@@ -9,7 +9,7 @@ import Testing
 @Suite("The bytes for a terminal")
 struct FrameTests {
   @Test
-  func `a picture is complete through 1500 window sizes`() {
+  func `the view's picture fills the terminal through 1500 window sizes`() {
     var dice = Dice(seed: 1500)
     let view = TerminalView(glyphs: .unicode)
     var scene = Scenes.scene(beat: 9) { $0.choices.syncsStartStop = true }
@@ -49,7 +49,7 @@ struct FrameTests {
   }
 
   @Test
-  func `only changed cells are written`() {
+  func `only changed cells are written to the terminal`() {
     var frame = Frame(coloured: true)
     let view = TerminalView(glyphs: .unicode)
     let size = Size(columns: 80, rows: 24)
@@ -68,7 +68,7 @@ struct FrameTests {
   }
 
   @Test
-  func `cells that do not fit into a frame come with the next`() {
+  func `cells beyond the byte limit of one screen update come with the next`() {
     var frame = Frame(coloured: true)
     let size = Size(columns: 200, rows: 80)
     var picture = Picture(size)
@@ -90,7 +90,7 @@ struct FrameTests {
   }
 
   @Test
-  func `after forget the whole screen is drawn again`() {
+  func `after forget(), the whole screen is drawn again`() {
     var frame = Frame(coloured: false)
     let picture = TerminalView(glyphs: .ascii).picture(of: Scenes.scene(), size: Size.smallest)
     frame.draw(picture)

@@ -15,7 +15,7 @@ struct KeyTests {
   }
 
   @Test
-  func `every known byte sequence of a key is read as that key`() {
+  func `every known byte sequence of a terminal's key is read as that key`() {
     for (bytes, key) in [
       ("\u{1B}[A", Key.up), ("\u{1B}OA", .up), ("\u{1B}[B", .down), ("\u{1B}[C", .right), ("\u{1B}OD", .left),
       ("\u{1B}[1;2A", .pageUp), ("\u{1B}[1;5B", .pageDown), ("\u{1B}[5~", .pageUp), ("\u{1B}[6~", .pageDown),
@@ -43,14 +43,13 @@ struct KeyTests {
   }
 
   @Test
-  func `after any bytes and a pause, a key is read again`() {
+  func `after any bytes and a pause, the next key is read correctly`() {
     var chance = Dice(seed: 7)
     for _ in 0..<2000 {
       var reader = KeyReader()
       for _ in 0..<20 { _ = reader.read(UInt8(truncatingIfNeeded: chance.next()) & 0x7F, at: .zero) }
       _ = reader.pause(at: Micros(1_000_000))
-      // These bytes complete any escape sequence that has begun: they are more than the longest
-      // sequence has.
+      // Complete any escape sequence that has begun: these bytes are more than the longest sequence has.
       var last: Key?
       for byte in "\u{1B}[201~".utf8 { last = reader.read(byte, at: .zero) ?? last }
       for _ in 0..<20 { last = reader.read(UInt8(ascii: "x"), at: .zero) }

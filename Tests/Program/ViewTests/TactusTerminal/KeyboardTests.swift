@@ -115,7 +115,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `quick steps add up, and a held key gives 20 commands a second`() {
+  func `quick tempo steps add up; a held key gives 20 commands a second`() {
     #expect(Desk.press([.up, .up, .up]).last == .tempo(Tempo(123)))
     let held = Desk.press(Array(repeating: .up, count: 60), every: 16_667)
     #expect(held.last == .tempo(Tempo(180)))
@@ -124,14 +124,14 @@ struct KeyboardTests {
   }
 
   @Test
-  func `steps start from the tempo rounded to hundredths`() {
+  func `tempo steps by keys start from the tempo rounded to hundredths`() {
     var state = SurfaceState()
     state.timeline.tempo = Tempo(120.099936)
     #expect(Desk.press([.right], state) == [.tempo(Tempo(120.2))])
   }
 
   @Test
-  func `taps set the tempo`() {
+  func `taps on key t set the tempo`() {
     let commands = Desk.press(Array(repeating: .character("t"), count: 5), every: 400_000)
     #expect(commands.last == .tempo(Tempo(150)))
     // The Enter key alone gives no command.
@@ -139,7 +139,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `q quits at once when stopped, and at the second press when rolling`() {
+  func `key q quits at once when stopped, at the second press when rolling`() {
     let q = Key.character("q")
     var rolling = SurfaceState()
     rolling.transport = .rolling(origin: .zero)
@@ -166,7 +166,7 @@ struct KeyboardTests {
         if row.viewAction == nil { #expect(KeyBinding(binding.description) == binding) }
       }
     }
-    // If a row of the list had a typing error, there would be fewer keys than this.
+    // A typing error in a row of the list would give another number of keys.
     #expect(keys.count == 39)
   }
 
@@ -198,12 +198,12 @@ struct KeyboardTests {
       ("x = peers", "peers can't be set"),
       ("x = quit", nil), ("x = click 1", nil), ("x = midi/learn tap", nil),
     ] as [(String, String?)])
-  func `an invalid binding is found when it is parsed`(text: String, words: String?) throws {
+  func `a key binding with an invalid command is refused with a reason`(text: String, words: String?) throws {
     #expect(Table.standard.objection(to: try #require(KeyBinding(text)).targets, ofKey: true) == words)
   }
 
   @Test
-  func `a configured key replaces the standard key, also on the keys page`() {
+  func `a configured key replaces the standard key, also on the page of keys`() {
     var desk = Desk(["t = rewind, start now", "t = click 1", "h = tap", "1 = tempo 128", "x = tempo 133.5"])
     desk.press(.character("t"))
     #expect(desk.commands == [.rewind, .start(.now), .set("click", .flag(true))])
@@ -211,7 +211,7 @@ struct KeyboardTests {
     #expect(desk.keyboard.page == .playing)
     desk.press(.character("1"))
     #expect(desk.commands.last == .tempo(Tempo(128)) && desk.keyboard.typed(at: desk.now) == nil)
-    // After another digit, a key that is bound to a command and is a digit types its digit.
+    // The digit 1 is bound to a command, but after another digit it is typed as a digit.
     desk.press(.character("9"))
     desk.press(.character("1"))
     #expect(desk.keyboard.typed(at: desk.now)?.text == "91")
@@ -227,7 +227,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `Caps Lock has no effect on unbound capitals; unknown keys say so`() {
+  func `a capital that is not bound acts as its small letter, as for Caps Lock`() {
     var desk = Desk(["M = tempo 128"])
     for letter in ["T", "C", "M"] as [Unicode.Scalar] { desk.press(.character(letter)) }
     #expect(desk.commands == [.set("clock", .flag(false)), .tempo(Tempo(128))] && desk.said == [])
@@ -289,7 +289,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `Esc, Backspace, ten seconds and other keys drop a typed tempo`() {
+  func `Esc, Backspace, another key or ten seconds drop a typed tempo`() {
     func typed(_ keys: [Key], wait: Int64 = 0) -> Desk {
       var desk = Desk()
       for key in [.character("?")] + keys { desk.press(key) }
@@ -300,7 +300,7 @@ struct KeyboardTests {
       let desk = typed(keys)
       #expect(desk.keyboard.typed(at: desk.now) == nil, "\(keys)")
       #expect(desk.commands == (keys.last == .character(" ") ? [.toggle] : []))
-      // Esc ends the typing, but stays on the page.
+      // Esc ends the typing, but the view stays on the page of keys.
       #expect(desk.keyboard.page == .keys)
     }
     #expect(typed(.typed("12") + [.backspace]).keyboard.typed(at: .zero)?.text == "1")
@@ -314,7 +314,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `a typed tempo is in the last row at every size and on each page`() {
+  func `a typed tempo is in the view's last row at every size and on each page`() {
     var desk = Desk()
     for key in [Key].typed("120.1234") { desk.press(key) }
     var scene = Scenes.scene()
@@ -334,7 +334,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `a lasting change by a key is reported with its undo`() {
+  func `a key's change that lasts is reported, with the key that undoes it`() {
     var state = SurfaceState()
     func remark(_ key: Key) -> String? { Keyboard.remark(KeyMap().targets(of: key), by: key, state) }
     #expect(remark(.character("b")) == "After a stop: back to the bar; b again: back to the start")
@@ -363,7 +363,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `a refusal by the program is shown in its own words`() {
+  func `if tactus refuses a key's command, the view shows the reason alone`() {
     var desk = Desk()
     desk.press(.character(" "))
     #expect(desk.commands == [.toggle])

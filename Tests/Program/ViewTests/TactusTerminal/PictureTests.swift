@@ -27,7 +27,7 @@ struct PictureTests {
       "Ableton Link", "Enabled", "1 Link", "sync on", "rolling", "bar, count-in 2", "always",
       "192.168.7.5:20809", "back on JACK server", "OSC", "Link leads",
     ] {
-      // The small layout shows as a sentence what the large layout shows as a label and a value.
+      // The small layout shows a fact as a sentence; the large layout shows it as a label and a value.
       let parts =
         columns < 76 ? [words] : words.split(separator: " ").map(String.init).filter { $0 != "leads" }
       for part in parts {
@@ -38,7 +38,7 @@ struct PictureTests {
   }
 
   @Test(arguments: sizes)
-  func `the tempo has two decimals, and one peer is one Link`(columns: Int, rows: Int) {
+  func `the view shows the tempo with two decimals, and one peer as "1 Link"`(columns: Int, rows: Int) {
     for (peers, words) in [(0, "No Links"), (1, "1 Link"), (2, "2 Links"), (13, "13 Links")] {
       let text = Scenes.text(Scenes.scene { $0.link.peers = peers }, columns, rows)
       #expect(text.contains(words) && text.contains(words + "s") == false, "\(text)")
@@ -50,7 +50,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the tempo is drawn in digits at least five rows high`() {
+  func `the view draws the tempo in digits at least five rows high`() {
     let view = TerminalView(glyphs: .ascii)
     for (columns, rows, left, height) in [(40, 12, 0, 5), (80, 24, 2, 5), (170, 50, 2, 25)] {
       let picture = view.picture(of: Scenes.scene(), size: Size(columns: columns, rows: rows))
@@ -67,7 +67,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the lit box shows the beat that sounds, exact to the microsecond`() {
+  func `the view's lit box is the beat that sounds, to the microsecond`() {
     func lit(_ time: Int64, _ change: (inout SurfaceState) -> Void = { _ in }) -> [Int] {
       var scene = Scenes.scene(change)
       scene.now = Micros(time)
@@ -81,8 +81,8 @@ struct PictureTests {
     #expect(lit(500_000) == [1])
     #expect(lit(1_999_999) == [3])
     #expect(lit(2_000_000) == [0])
-    // While stopped, the row shows the meter if the meter fits the session's quantum, otherwise the quantum.
-    // While rolling, the row shows the song's meter.
+    // While stopped, the row of boxes shows a bar of the meter if the meter fits the session's quantum,
+    // otherwise the beats of the quantum. While rolling, it shows a bar of the song's meter.
     #expect(lit(3_000_000) { $0.choices.quantum = 8 } == [2])
     #expect(
       lit(3_000_000) {
@@ -93,7 +93,7 @@ struct PictureTests {
     #expect(lit(1_500_000) { $0.choices.meter = seven } == [6])
     #expect(lit(1_499_999) { $0.choices.meter = seven } == [5])
     #expect(lit(1_750_000) { $0.choices.meter = seven } == [0])
-    // A quantum that the user has set counts in quarters.
+    // If the user has set a quantum, the boxes are its quarters.
     #expect(
       lit(1_500_000) {
         $0.choices.meter = seven
@@ -108,7 +108,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the line below the beats follows the sound through the bar`() {
+  func `the view's line below the beats follows the sound through the bar`() {
     var last = -1
     for step in 0..<200 {
       var scene = Scenes.scene { $0.transport = Scenes.rolling }
@@ -123,7 +123,7 @@ struct PictureTests {
   }
 
   @Test
-  func `a waiting start counts down in whole beats`() {
+  func `the view counts down to a start that waits, in whole beats`() {
     for (beat, left) in [(4.0, 4), (4.1, 4), (5.0, 3), (7.01, 1), (7.99, 1)] {
       let scene = Scenes.scene(beat: beat) { $0.transport = .waiting(origin: Beats(8)) }
       #expect(Scenes.text(scene, 40, 12).contains("count-in \(left)"), "\(beat)")
@@ -133,7 +133,7 @@ struct PictureTests {
   }
 
   @Test
-  func `bars and beats are those of the song, and stop with the transport`() {
+  func `the view's bars and beats are the song's, and stop with the transport`() {
     for (beat, transport, shown) in [
       (9.5, SurfaceState.Transport.rolling(origin: .zero), "bar 3|2"),
       (9.5, .rolling(origin: Beats(8)), "bar 1|2"),
@@ -145,7 +145,7 @@ struct PictureTests {
   }
 
   @Test
-  func `every offset that is not 0 is shown beside its output`() {
+  func `the view shows each offset that is not 0 beside its output`() {
     let plain = Scenes.text(Scenes.scene { $0.choices.click.isOn = true }, 80, 24)
     #expect(!plain.contains("offset"), "\(plain)")
     let scene = Scenes.scene {
@@ -218,7 +218,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the leader is shown together with the chosen mode`() {
+  func `the view shows which source leads the tempo, and the chosen mode`() {
     for (lead, clock, leading, words, brief) in [
       (Lead.link, .off, Lead.link, "Ableton Link", "Link leads"),
       (.host, .off, .link, "Ableton Link (lead host: no host yet)", "Link, no host"),
@@ -243,7 +243,7 @@ struct PictureTests {
   }
 
   @Test
-  func `an unconnected click is shown, unless it is off`() {
+  func `the view shows that the click is unconnected, unless it is off`() {
     func texts(_ change: @escaping (inout SurfaceState) -> Void) -> [String] {
       let scene = Scenes.scene {
         $0.choices.click.isOn = true
@@ -266,7 +266,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the address of the page is shown beside that of OSC`() {
+  func `the view shows the page's address beside the OSC address`() {
     for (page, words, brief) in [
       (PageReach.off, "off (o opens it)", "page off"), (.closed, "not open yet", "page not open"),
       (.thisMachine("http://127.0.0.1:20880/"), "127.0.0.1:20880, here only", "page here"),
@@ -286,7 +286,7 @@ struct PictureTests {
   }
 
   @Test
-  func `a long message uses free rows, and is cut if there are none`() {
+  func `a long message uses the view's free rows, and is cut if none is free`() {
     var scene = Scenes.scene()
     let words = "this is what a complaint with many words says"
     scene.news = News((1...3).map { "\($0) \(words)" }.joined(separator: " "), at: scene.now)
@@ -303,7 +303,7 @@ struct PictureTests {
   }
 
   @Test
-  func `a message stands out for two seconds and stays until the next`() {
+  func `a message in the view stands out for 2 s and stays until the next`() {
     var scene = Scenes.scene()
     scene.now = Micros(10_000_000)
     for (age, inverse) in [(0, true), (1_999_999, true), (2_000_000, false), (9_000_000, false)] {
@@ -318,7 +318,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the second-newest message is shown if there is room`() {
+  func `the view shows the second-newest message if there is room`() {
     var scene = Scenes.scene()
     scene.earlierNews = News("JACK server gone", at: .zero)
     scene.news = News("back on JACK server", at: .zero)
@@ -328,7 +328,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the boxes and the line below have the same width`() {
+  func `the boxes of the beats and the line below them have the same width`() {
     for (columns, first) in [(80, 2), (93, 2), (40, 0), (55, 0)] {
       for beats in 1...20 {
         let scene = Scenes.scene(beat: Double(beats) - 0.001) {
@@ -344,7 +344,7 @@ struct PictureTests {
   }
 
   @Test
-  func `every size and state is drawn whole; a tiny terminal says so`() {
+  func `the view is complete at every size; a tiny terminal gets a message`() {
     var states: [Scene] = [Scenes.scene()]
     for quantum in [0.0, 0.5, 1, 7, 64, 1e9] {
       states.append(Scenes.scene(beat: 3.7) { $0.choices.quantum = quantum })
@@ -381,7 +381,7 @@ struct PictureTests {
   }
 
   @Test
-  func `names and messages from outside can not control the terminal`() {
+  func `names and messages from other programs can't control the terminal`() {
     var scene = Scenes.scene { $0.jack.timebase = .other("a\u{1B}[2J\u{9B}31m\u{0}b\u{200B}\u{301}\u{4E2D}") }
     scene.news = News("\u{1B}]0;x\u{7}\r\n\t" + String(repeating: "y", count: 100_000), at: scene.now)
     for (columns, rows) in Self.sizes {
@@ -398,7 +398,7 @@ struct PictureTests {
   }
 
   @Test
-  func `without colour the current beat and the downbeat still differ`() {
+  func `without colour, the current beat and the downbeat still look different`() {
     for glyphs in [Glyphs.ascii, .unicode] {
       let now = Scenes.text(Scenes.scene(beat: 0.5), 40, 12, glyphs).split(separator: "\n")[6]
       let then = Scenes.text(Scenes.scene(beat: 1.5), 40, 12, glyphs).split(separator: "\n")[6]
@@ -415,7 +415,7 @@ extension String {
 @Suite("A user's own outputs in the view")
 struct OwnOutputPictureTests {
   @Test(arguments: [(76, 23), (80, 24), (200, 60)])
-  func `outputs have a line, and all other facts stay`(columns: Int, rows: Int) throws {
+  func `own outputs have a line in the view, and all other facts stay`(columns: Int, rows: Int) throws {
     func scene(_ texts: String...) throws -> Scene {
       var outputs: [NamedOutput] = []
       for text in texts { outputs.append(try NamedOutput(text)) }
@@ -437,7 +437,7 @@ struct OwnOutputPictureTests {
   }
 
   @Test(arguments: [(80, 24), (80, 36), (80, 48), (200, 60)])
-  func `outputs use as many lines as there is room for`(
+  func `own outputs use as many of the view's lines as are free`(
     columns: Int, rows: Int
   ) throws {
     let outputs = try (1...32).map { try NamedOutput("machine-\($0)=clock") }
@@ -456,7 +456,7 @@ struct OwnOutputPictureTests {
 @Suite("Link Audio in the view")
 struct ChannelPictureTests {
   @Test(arguments: [(76, 23), (80, 24), (200, 60)], [false, true])
-  func `channels have a line with their state, and all other facts stay`(
+  func `Link Audio channels have a line with their state; other facts stay`(
     size: (columns: Int, rows: Int), hasOutputs: Bool
   ) throws {
     func scene(_ channels: ShownChannel...) throws -> Scene {

@@ -35,7 +35,8 @@ enum Scenes {
   }
 }
 
-/// The part of a terminal that the view needs: it obeys the view's bytes and keeps the resulting picture.
+/// A terminal with only the functions that the view needs: it obeys the view's bytes and keeps the resulting
+/// picture.
 struct ScreenReader {
   private(set) var picture: Picture
   private(set) var isColoured = false

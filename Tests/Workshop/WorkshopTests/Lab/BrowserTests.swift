@@ -2,7 +2,8 @@
 import TactusTestSupport
 import Testing
 
-/// Tests what the tests of the page rely on: the browser does what a hand does, and detects errors.
+/// Tests the browser on which the tests of the page rely: it clicks and types as a hand does, and detects
+/// errors.
 @Suite struct BrowserTests {
   private static let page =
     "data:text/html;charset=utf-8,<!doctype html><html lang=en><title>t</title><main><h1>Höhe</h1>"
@@ -14,7 +15,7 @@ import Testing
     try await browser.ask(line, within: .seconds(60))["value"]
   }
 
-  @Test func `the browser points, types and reads, by selectors and by names`() async throws {
+  @Test func `the test browser clicks, types and reads by CSS selectors and by names`() async throws {
     let stage = try await LabStage("--no-server")
     let browser = try LabPeer(.browser, in: stage)
     for page in 1...2 {
@@ -37,7 +38,7 @@ import Testing
     try await browser.quit()
   }
 
-  @Test func `a covered button is not touched, and a page's errors are seen`() async throws {
+  @Test func `the test browser refuses a covered button and reports a page's errors`() async throws {
     let stage = try await LabStage("--no-server")
     let browser = try LabPeer(.browser, in: stage)
     try await browser.ask("open \"\(Self.page)\"", within: .seconds(60))

@@ -20,7 +20,7 @@ import Testing
   /// The remark that `tools/listen` adds if JACK's clock was disturbed.
   private let remark = " (exact to 0.2 ms only: JACK's clock has not settled yet)"
 
-  /// The line without numbers, signs, ports, plurals, and that remark.
+  /// The line without numbers, signs, ports, plurals, and the remark about JACK's clock.
   private func shape(_ line: String) -> String {
     let words = line.replacing(remark, with: "").split(separator: " ").enumerated().map {
       place, word -> String in
@@ -34,7 +34,7 @@ import Testing
         "xruns", with: "xrun")
   }
 
-  @Test func `text output is for people, and the docs show only such lines`() async throws {
+  @Test func `the docs show only lines that tools/listen really prints`() async throws {
     // This line appears only if there were xruns.
     let printed = Set(try await listen([]).map(shape)).union(["the server lost time: N xrun"])
     #expect(printed.contains("listening at N Hz, N frames a period"))
@@ -53,7 +53,7 @@ import Testing
     #expect(shown > 6)
   }
 
-  @Test func `--json prints JSON`() async throws {
+  @Test func `tools/listen --json prints JSON`() async throws {
     let lines = try await listen(["--json"])
     let kinds = lines.compactMap { line -> String? in
       if case .text(let kind)? = FlatJSON.object(line)?["type"] { return kind }

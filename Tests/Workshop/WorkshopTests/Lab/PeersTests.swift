@@ -25,7 +25,7 @@ import Testing
     try await reference.wait("peers", "0")
   }
 
-  @Test func `start and stop reach the other peer if both have sync on`() async throws {
+  @Test func `start and stop reach the other peer if both have start/stop sync on`() async throws {
     let stage = try await LabStage()
     let linkhut = try LabPeer(.linkhut, in: stage)
     let reference = try LabPeer(.reference, in: stage)
@@ -46,14 +46,14 @@ import Testing
     arguments: [
       "delay=0ms", "loss=5% seed=3", "loss=10% seed=3", "delay=3ms jitter=2ms duplicate=5% reorder=2%",
     ])
-  func `peers see each other across two hosts, also on a bad wire`(wire: String) async throws {
+  func `peers see each other across two hosts, also over a bad network`(wire: String) async throws {
     let stage = try await LabStage("--hosts", "2", "--wire", wire)
     let linkhut = try LabPeer(.linkhut, in: stage, on: 1)
     let reference = try LabPeer(.reference, in: stage, on: 2)
     try await findEachOther(linkhut, reference, seconds: wire.contains("10%") ? 240 : 60)
   }
 
-  @Test func `a cut wire parts the peers and a healed one joins them again`() async throws {
+  @Test func `a cut network separates two peers, and a healed one joins them`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let one = try LabPeer(.reference, in: stage, on: 1)
     let two = try LabPeer(.reference, in: stage, on: 2)
@@ -64,7 +64,7 @@ import Testing
     try await one.wait("peers", "1")
   }
 
-  @Test func `two labs at once do not see each other`() async throws {
+  @Test func `peers in two labs at once do not see each other`() async throws {
     let stages = [try await LabStage("--hosts", "2"), try await LabStage("--hosts", "2")]
     let peers = try stages.flatMap { stage in try (1...2).map { try LabPeer(.reference, in: stage, on: $0) } }
     for peer in peers { try await peer.ask("enable on") }
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `peers join Link's group only inside their lab`() async throws {
+  @Test func `peers join Link's multicast group only inside their lab`() async throws {
     let link = "4B4E4CE0"  // 224.76.78.75 as /proc/net/igmp writes it
     let outer = try await LabStage("--no-server")
     let inner = """

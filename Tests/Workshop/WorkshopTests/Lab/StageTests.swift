@@ -11,7 +11,7 @@ import Testing
     try await ChildProcess.run([Lab.tool] + arguments, within: limit)
   }
 
-  @Test func `the exit status is the command's`() async throws {
+  @Test func `the exit status of tools/lab is that of its command`() async throws {
     #expect(try await lab("--no-server", "--", "sh", "-c", "exit 7").status == 7)
     #expect(try await lab("--no-server", "--", "sh", "-c", "kill -9 $$").status == 137)
     #expect(try await lab("--no-server", "--", "/nonexistent").status == 127)
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [["--period", "128"], ["--pipewire", "--period", "128"]])
-  func `the server has the wanted period when the command starts`(options: [String])
+  func `the lab's JACK server has the wanted period when the command starts`(options: [String])
     async throws
   {
     let done = try await ChildProcess.run(
@@ -40,9 +40,10 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `a lab in another Debian has its servers, on each host`(hosts: Int) async throws {
+  func `a lab in another Debian release has that release's JACK server`(hosts: Int) async throws {
     let words = "cat /etc/debian_version; touch /etc/written && jack_lsp; ls \"$LAB\""
-    // On a new machine tools/test still makes the root, and the lab waits for the root's lock.
+    // On a new machine, tools/test may still be making the other Debian's root folder, and the lab waits for
+    // the lock of that folder.
     let done = try await lab(
       "--root", "trixie", "--hosts", "\(hosts)", "--", "sh", "-c", "$LAB on \(hosts) sh -c '\(words)'",
       within: .seconds(400))
@@ -55,13 +56,13 @@ import Testing
     #expect(access("/etc/written", F_OK) != 0)
   }
 
-  @Test func `a root that is not known is refused`() async throws {
+  @Test func `tools/lab --root refuses an unknown Debian release`() async throws {
     let done = try await lab("--root", "potato", "--", "true")
     #expect(done.status == 2 && done.errors.contains("there are trixie and sid"))
   }
 
-  /// The test runs in a lab of its own, whose /proc shows no other processes and namespaces: their numbers
-  /// are soon used again.
+  /// The test runs in its own lab, whose /proc shows no processes and namespaces from outside. Their numbers
+  /// are soon reused, which would disturb the comparison.
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
   func `no process, namespace or mount outlives a lab ended by a signal`(signal: Int32) async throws {
     let script = """
@@ -92,7 +93,7 @@ import Testing
     #expect(done.output == "ended \(128 + signal)\nclean\n")
   }
 
-  @Test func `a command that ignores the signal is killed after the grace time`() async throws {
+  @Test func `a lab's command that ignores SIGTERM is killed after --grace seconds`() async throws {
     let deaf = "trap '' TERM; echo up; while :; do sleep 1; done"
     let stubborn = try ChildProcess([Lab.tool, "--no-server", "--grace", "0.2", "--", "sh", "-c", deaf])
     #expect(try await stubborn.line() == "up")
@@ -101,7 +102,7 @@ import Testing
   }
 
   @Test(.enabled("needs root and a clone that all can read") { await isReadableByAll(Lab.tool) })
-  func `the lab works for an ordinary user`() async throws {
+  func `the lab works for a user without root's rights`() async throws {
     let ordinary = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     let done = try await ChildProcess.run(
       ordinary + [Lab.tool, "--hosts", "2", "--", "sh", "-c", "$LAB on 2 jack_lsp; ip -br addr"],
@@ -111,7 +112,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs root, to take it away"))
-  func `a lab that cannot work says why and what to do`() async throws {
+  func `a lab that is not allowed to make namespaces says what to do`() async throws {
     let powerless = """
       echo 0 > /proc/sys/user/max_user_namespaces
       exec setpriv --bounding-set=-all --inh-caps=-all \(Lab.tool) -- true

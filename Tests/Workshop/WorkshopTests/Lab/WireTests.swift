@@ -35,7 +35,7 @@ import Testing
     return numbers
   }
 
-  @Test func `losses and duplicates depend on the seed alone`() async throws {
+  @Test func `the virtual wire's losses and duplicates depend on its seed alone`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let setting = ["loss=20%", "duplicate=10%"]
     try await stage.wire("seed=7", setting[0], setting[1])
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `a perfect wire keeps the order, a reordering one keeps all else`() async throws {
+  @Test func `a wire that reorders datagrams loses and doubles none`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     #expect(try await arrivals(of: 200, on: stage) == Array(0..<200))
     try await stage.wire("reorder=10%")
@@ -61,7 +61,7 @@ import Testing
     #expect(mixed.sorted() == Array(0..<200))
   }
 
-  @Test func `settings can be for one direction; a wrong one changes nothing`() async throws {
+  @Test func `the wire's settings can be for one direction; a wrong one is refused`() async throws {
     let stage = try await LabStage("--hosts", "3", "--no-server", "--wire", "delay=1ms")
     try await stage.wire("from=1", "to=2", "loss=50%")
     await #expect(throws: (any Error).self) { try await stage.wire("delay=7ms", "loss=150%") }
@@ -71,7 +71,7 @@ import Testing
     #expect(state.split(separator: "\n").count { $0.contains("\"delay_us\":1000,") } == 6)
   }
 
-  @Test func `an interface can be plugged in and taken away at run time`() async throws {
+  @Test func `a host's network interface can be added and removed while a lab runs`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     for host in ["1", "2"] { #expect(try await stage.run(Lab.tool, "plug", host, "wire1").status == 0) }
     #expect(try await stage.run(on: 2, "ip", "-br", "addr", "show", "wire1").output.contains("10.77.1.2/24"))

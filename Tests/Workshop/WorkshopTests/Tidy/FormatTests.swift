@@ -27,7 +27,7 @@ func `shellcheck accepts the scripts`() throws {
 }
 
 @Test
-func `ruff and mypy accept the workshop`() throws {
+func `ruff and mypy accept the Python code in tools/lib`() throws {
   let workshop = "\(Lab.top)/tools/lib"
   try hasNothingToSay("ruff", ["check", "--quiet", "--output-format", "concise", workshop])
   try hasNothingToSay("mypy", ["--config-file", "\(workshop)/pyproject.toml", "\(workshop)/workshop"])
@@ -44,8 +44,8 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
   #expect(done.status == 0, "\(checker):\n\(done.output)\(done.errors)")
 }
 
-/// Only tools/bench fuzz and tools/prove-realtime compile these harnesses. Without this test, a change of the
-/// code that they drive could break them unnoticed.
+/// Only tools/bench fuzz and tools/prove-realtime compile these harnesses (programs that call our modules
+/// with test input). Without this test, a change of the modules could break a harness unnoticed.
 @Test(arguments: [
   ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/far"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"],
   ["fuzz/bbt", "fuzz/cycles"],
@@ -53,7 +53,7 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
   ["fuzz/web"]
     + ["JSONLine", "Request", "Handshake", "Secret"].map { "../../Sources/Control/TactusWeb/\($0)" },
 ])
-func `the harnesses in Swift fit the modules of today`(harness: [String]) async throws {
+func `the harnesses in Swift compile with the current modules`(harness: [String]) async throws {
   let sources = harness.map { "\(Lab.top)/tools/native/\($0).swift" }
   // SwiftPM names the package after its folder.
   let package = try #require(Lab.top.split(separator: "/").last).lowercased()

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-/// The imports between the Python modules of a package: "soak.faults"
-/// imports "common", "lab.hosts" imports "lab.kernel".
+/// The imports between the Python modules of a package; for instance, "soak.faults" imports "common".
 struct PythonImports {
   private var imports: [String: Set<String>] = [:]
 
@@ -35,7 +34,7 @@ struct PythonImports {
 
   var count: Int { imports.count }
 
-  /// The modules in import circles, and the modules that import these.
+  /// The modules in import circles, and the modules that import a module of a circle.
   var circle: Set<String> {
     var rest = imports
     while case let free = rest.filter({ $0.value.allSatisfy { rest[$0] == nil } }), !free.isEmpty {
@@ -46,7 +45,7 @@ struct PythonImports {
 }
 
 @Test
-func `the workshop's modules have no import circle`() throws {
+func `the Python modules in tools/lib have no import circle`() throws {
   let folder = "tools/lib/workshop"
   let paths = Repository.files(below: folder).filter { $0.hasSuffix(".py") }
   let files = try paths.map { (String($0.dropFirst(folder.count + 1)), try #require(Repository.text($0))) }
@@ -56,7 +55,7 @@ func `the workshop's modules have no import circle`() throws {
 }
 
 @Test
-func `an import circle through three modules is found`() {
+func `an import circle through three Python modules is found`() {
   let files = [
     "a.py": "from . import b\n", "b.py": "from .c import d\n", "c.py": "import os\nfrom . import a, e\n",
     "e.py": "",

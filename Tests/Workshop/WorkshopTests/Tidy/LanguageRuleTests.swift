@@ -6,7 +6,7 @@ private func file(_ text: String, at path: String = "Sources/Cycle/TactusSync/Pl
 }
 
 @Test(arguments: ["Of", "Who", "What", "So many", "Whose", "What,"])
-func `a doc comment that hides its subject is refused`(begin: String) {
+func `a doc comment that begins with What, Who or So many is refused`(begin: String) {
   #expect(
     Rules.docCommentsBeginWithTheirSubject(file("let a = 1\n\n/// \(begin) things are here.")).count == 1)
   // These words are allowed in the middle of a sentence, and in comments inside functions.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The habits of language that a program can judge without false alarms; docs/CONTRIBUTING.md has the rules
-/// for readers.
+/// The rules of language that a program can judge without false alarms; docs/CONTRIBUTING.md has the rules
+/// that need a reader.
 extension Rules {
   static let lineLimit = 110
   static let testNameLimit = 70

@@ -6,7 +6,7 @@ private func file(_ text: String, at path: String = "Sources/Cycle/TactusSync/Pl
 }
 
 @Test
-func `comments and strings are not code, and lines stay where they are`() {
+func `comments and strings are not taken for code, and lines keep numbers`() {
   let text = """
     let a = "jack \\" x" // clock
     /* print( /* nested */ ( */ let b = #"raw "x" "#
@@ -29,18 +29,18 @@ func `comments and strings are not code, and lines stay where they are`() {
   ("import FoundationEssentials", "Sources/Link/Link/A.swift"),
   ("import LinkBeatMath", "Sources/Nonsense/A.swift"),
 ])
-func `an import outside the table is refused in every spelling`(text: String, path: String) {
+func `an import that the table of modules forbids is found in every spelling`(text: String, path: String) {
   #expect(Rules.importsAreAllowed(file(text, at: path)).count == 1)
 }
 
 @Test
-func `an import of the table passes, and so does the word in a comment`() {
+func `an allowed import passes, and so does the word import in a comment`() {
   #expect(Rules.importsAreAllowed(file("public import LinkBeatMath\n// import Foundation")).isEmpty)
   #expect(Rules.importsAreAllowed(file("import Glibc\nimport Testing", at: "Tests/A/A.swift")).isEmpty)
 }
 
 @Test
-func `a file of 301 lines is too long, one of 300 is not`() {
+func `a source file of 301 lines is too long, one of 300 is not`() {
   #expect(Rules.fileIsShort(file(String(repeating: "\n", count: 300))).isEmpty)
   #expect(Rules.fileIsShort(file(String(repeating: "\n", count: 301))).count == 1)
 }
@@ -52,7 +52,7 @@ func `a file of 301 lines is too long, one of 300 is not`() {
   "lo_server_thread_add_method(server, nil, nil, { _, _, _, _, _, _ in 0 }, nil)",
   "signal(SIGINT) { _ in }", "_ = Glibc.signal(SIGINT) { _ in }",
 ])
-func `a closure given to C is found, in or after the brackets`(text: String) {
+func `a closure that is passed to C is found, in or after the brackets`(text: String) {
   #expect(Rules.callbacksAreNamedFunctions(file(text)).count == 1)
 }
 
@@ -63,7 +63,7 @@ func `a closure given to C is found, in or after the brackets`(text: String) {
   "func signal(_ number: Int32) {\n}",
   "jack_set_error_function(ignoreMessage)\n// { _ in }",
 ])
-func `a named function given to C passes`(text: String) {
+func `a named function that is passed to C is allowed`(text: String) {
   #expect(Rules.callbacksAreNamedFunctions(file(text)).isEmpty)
 }
 
@@ -72,13 +72,13 @@ func `a named function given to C passes`(text: String) {
   "let x = Int.random(in: 1...6)",
   "print(\"here\")", "var g = SystemRandomNumberGenerator()", "Task { }", "let started = Date()",
 ])
-func `a pure module has no clock, no randomness and no output`(text: String) {
+func `clocks, randomness and output are refused in a pure module`(text: String) {
   #expect(Rules.pureModulesStayPure(file(text)).count == 1)
   #expect(Rules.pureModulesStayPure(file(text, at: "Sources/Link/Link/A.swift")).isEmpty)
 }
 
 @Test
-func `a pure module may have a clock of its own making`() {
+func `a pure module may use its own names clock, random and sleep`() {
   #expect(Rules.pureModulesStayPure(file("case sleep(until: Micros)\nreturn .sleep(until: next)")).isEmpty)
   #expect(Rules.pureModulesStayPure(file("let x = UInt64.random(in: 0...9, using: &generator)")).isEmpty)
   #expect(
@@ -86,7 +86,7 @@ func `a pure module may have a clock of its own making`() {
 }
 
 @Test
-func `the licence stands in the first line, or in the second`() {
+func `a file's licence must be in the first or second line`() {
   let line = "// SPDX-License-Identifier: GPL-2.0-or-later\n"
   #expect(Rules.licenceComesFirst(file(line)).isEmpty)
   #expect(Rules.licenceComesFirst(file("#!/bin/bash\n" + line)).isEmpty)
@@ -95,7 +95,7 @@ func `the licence stands in the first line, or in the second`() {
 }
 
 @Test
-func `notes to oneself are found as words, in any line`() {
+func `words that mark unfinished work are found in any line`() {
   for note in ["TO" + "DO", "FIX" + "ME", "X" + "XX"] {
     #expect(Rules.nothingIsLeftForLater(file("let a = 1\n// \(note): later")).count == 1)
   }
@@ -110,20 +110,20 @@ func `an exemption from the real-time checks needs its reason beside it`() {
 }
 
 @Test
-func `an unchecked promise needs its reason above`() {
+func `@unchecked Sendable needs a comment with its reason`() {
   let promise = "final class A: @unchecked Sendable {}"
   #expect(Rules.promisesAreExplained(file(promise)).count == 1)
   #expect(Rules.promisesAreExplained(file("/// The network thread's alone.\n" + promise)).isEmpty)
 }
 
 @Test
-func `a type's name says something`() {
+func `a type's name with an empty word such as Manager or Utils is refused`() {
   #expect(Rules.namesSaySomething(file("final class SessionManager {}")).count == 1)
   #expect(Rules.namesSaySomething(file("enum TimeUtils {}\nstruct Peers {}")).count == 1)
 }
 
 @Test
-func `a switch over an enum has no default; others may have one`() {
+func `a switch over our enum cases may not have a default`() {
   let own = "switch state {\ncase .held: switch x {\ncase 1: a()\ndefault: b()\n}\ndefault: c()\n}"
   #expect(Rules.switchesAreComplete(file(own)).count == 1)
   let inner = "switch count {\ncase 1: switch state {\ncase .a: x()\ncase .b: y()\n}\ndefault: c()\n}"
@@ -133,18 +133,18 @@ func `a switch over an enum has no default; others may have one`() {
 }
 
 @Test
-func `a module without its paragraph is noticed`() {
+func `a module without a paragraph in docs/architecture.md is found`() {
   let page = "text\n**LinkBeatMath** (pure): which beat.\nLink is mentioned."
   #expect(Rules.modulesAreOnTheMap(["LinkBeatMath", "Link"], architecture: page).count == 1)
 }
 
 @Test
-func `new entries at the top level are noticed, dotfiles are not`() {
+func `new files at the top level are found, dotfiles are not`() {
   #expect(Rules.topLevelIsKnown(["Sources", "scratch.txt", ".git", "README.md"]).count == 1)
 }
 
 @Test
-func `the libraries' public names must be documented`() {
+func `the libraries' public declarations must be documented`() {
   let bare = "/// Good.\npublic struct A {\n  @inlinable\n  public var b: Int\n}"
   #expect(Rules.librariesAreDocumented(file(bare, at: "Sources/LinkAudio/LinkAudio/A.swift")).count == 1)
   #expect(Rules.librariesAreDocumented(file(bare)).isEmpty)
@@ -153,7 +153,7 @@ func `the libraries' public names must be documented`() {
 }
 
 @Test
-func `citations are found at a sentence's end and across lines`() {
+func `citations of facts are found at a sentence's end and across lines`() {
   let text = """
     /// The later wins (facts: link 7.3, 7.4). Others: facts: jack 3 and 4.
     let facts: Facts = 7
@@ -169,7 +169,7 @@ func `citations are found at a sentence's end and across lines`() {
 }
 
 @Test
-func `a citation of a missing section or page is noticed`() {
+func `a citation of a missing section or page of docs/facts is found`() {
   let facts = ["link": Citation.sections(of: "# Facts\n## 7 Sessions\n### 7.3 Which wins\n")]
   #expect(facts["link"] == ["7", "7.3"])
   #expect(Rules.citedFactsExist(file("/// facts: link 7.3."), facts: facts).isEmpty)
@@ -177,7 +177,7 @@ func `a citation of a missing section or page is noticed`() {
   #expect(Rules.citedFactsExist(file("/// facts: jack 7"), facts: facts).count == 1)
 }
 
-@Test func `a test with a title, or whose name is no sentence, is refused`() {
+@Test func `a test with a title, or with a name without backticks, is refused`() {
   func complaints(_ text: String) -> Int {
     Rules.testsAreSentences(file(text, at: "Tests/Link/LinkTests/ATests.swift")).count
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The rules of style: each is a function that takes a file and returns its complaints. This code reads no
-/// files.
+/// The rules of style. Each rule is a function that takes a file's text and returns its complaints; it reads
+/// nothing from the disk.
 enum Rules {
-  /// A folder of `Sources`. `pure`: its modules that use no clock, chance or threads, and nothing of the
-  /// system.
+  /// A folder of `Sources`. `pure`: the modules that use no clock, no randomness, no threads, and nothing of
+  /// the system.
   struct Room {
     let name: String
     let pure: Set<String>
@@ -12,9 +12,9 @@ enum Rules {
     var modules: Set<String> { pure.union(others) }
   }
 
-  /// All rooms with their modules. A module uses only modules of its own room and of the rooms before it, and
-  /// C libraries if it is not pure. Package.swift lists which, and tools/test refuses an import that is not
-  /// listed there.
+  /// All rooms (folders of `Sources`) with their modules. A module uses only modules of its own room and of
+  /// the rooms before it. A module that is not pure may also use C libraries. Package.swift lists the modules
+  /// that each module uses, and tools/test refuses an import that is not listed there.
   static let rooms = [
     Room(
       name: "C", pure: [],
@@ -37,15 +37,14 @@ enum Rules {
     Room(name: "Simulation", pure: ["LinkWorld", "LinkCore", "TactusStudioDay"], others: ["LinkSimulator"]),
   ]
 
-  /// Modules that must not know each other, each with the modules in which they meet.
+  /// Modules that no other module may import, except the ones listed for it.
   static let meetings: [String: Set<String>] = [
     "Link": ["LinkAudio", "TactusApp"], "LinkAudio": ["TactusApp"], "TactusJACK": ["TactusApp"],
   ]
 
   static let pureModules = rooms.reduce(into: Set<String>()) { $0.formUnion($1.pure) }
 
-  /// The system's modules that modules may import which are not pure. Atomics are the only part of the system
-  /// that a pure module may use.
+  /// The system's modules that a module may import if it is not pure. A pure module may use only atomics.
   static let system: Set = ["Glibc", "Synchronization"]
   static let systemOfPureModules = ["LinkHandoff": ["Synchronization"]]
 
@@ -118,8 +117,9 @@ enum Rules {
     ]
   }
 
-  /// A closure literal inherits the isolation of its surroundings, and aborts when a thread of JACK or liblo
-  /// calls it. Neither the compiler nor a test on the main thread notices that.
+  /// Finds closure literals that are passed to C. Such a closure inherits the actor isolation of its
+  /// surroundings, and aborts the program when a thread of JACK or liblo calls it. Neither the compiler nor a
+  /// test on the main thread notices that.
   static func callbacksAreNamedFunctions(_ file: SourceText) -> [String] {
     guard file.path.hasSuffix(".swift") else { return [] }
     return file.words.compactMap { word in

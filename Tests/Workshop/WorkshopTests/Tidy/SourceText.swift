@@ -32,7 +32,8 @@ struct SourceText {
     return parts.count > 2 && parts[0] == "Sources" ? String(parts[parts.count > 3 ? 2 : 1]) : nil
   }
 
-  /// The room of the file, "Link" for a file in Sources/Link/LinkBeatMath; nil: the file is outside Sources.
+  /// The room (folder of Sources) of the file, "Link" for a file in Sources/Link/LinkBeatMath; nil: the file
+  /// is outside Sources.
   var room: String? {
     let parts = path.split(separator: "/")
     return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil

@@ -3,7 +3,7 @@ import TactusTestSupport
 import Testing
 
 @Test
-func `every file keeps the house's rules`() {
+func `every source file keeps the project's rules of style`() {
   let files = Repository.code()
   #expect(files.count > 50, "the repository was not found at \(Lab.top)")
   for file in files {
@@ -14,13 +14,13 @@ func `every file keeps the house's rules`() {
 }
 
 @Test
-func `every module has its room and a paragraph in docs/architecture.md`() throws {
+func `every module is in the right folder and in docs/architecture.md`() throws {
   let architecture = try #require(Repository.text("docs/architecture.md"))
   let folders = Repository.entries(of: "Sources")
   #expect(folders == Rules.rooms.map(\.name).sorted())
   for room in Rules.rooms {
     #expect(Repository.entries(of: "Sources/\(room.name)") == room.modules.sorted(), "\(room.name)")
-    // The module tactus is main.swift alone; the paragraph of TactusApp stands for it, too.
+    // The module tactus consists only of main.swift; the paragraph about TactusApp covers it, too.
     for complaint in Rules.modulesAreOnTheMap(
       room.modules.subtracting(["tactus"]), architecture: architecture)
     {
@@ -30,7 +30,7 @@ func `every module has its room and a paragraph in docs/architecture.md`() throw
 }
 
 @Test
-func `the tests have the rooms of the sources and at most 12 targets`() {
+func `the tests have the folders of Sources and at most 12 targets`() {
   let rooms = Set(Rules.rooms.map(\.name)).subtracting(["C", "Simulation"])
   let folders = Repository.entries(of: "Tests")
   #expect(Set(folders) == rooms.union(["Support", "Workshop"]))
@@ -39,7 +39,7 @@ func `the tests have the rooms of the sources and at most 12 targets`() {
 }
 
 @Test
-func `the top level has known entries only`() {
+func `the repository's top level has known entries only`() {
   for complaint in Rules.topLevelIsKnown(Repository.entries(of: "")) { Issue.record("\(complaint)") }
 }
 
@@ -56,7 +56,7 @@ func `no script names a package mirror`() throws {
 }
 
 @Test
-func `documents have no notes to oneself`() {
+func `documents have no words that mark unfinished work`() {
   let paths = ["README.md"] + ["docs", "sessions"].flatMap(Repository.files).filter { $0.hasSuffix(".md") }
   for path in paths {
     guard let text = Repository.text(path) else { continue }

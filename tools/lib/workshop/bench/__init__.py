@@ -11,10 +11,11 @@ from .. import build
 from ..common import fail, write_json
 from ..options import Parser
 
-# An area is a module, with "_" for "-". Its doc string is its help. STAGE has the options of the lab in which the area
-# is measured; without STAGE there is no lab, or measure() makes its own. arguments(parser) adds options. ready(options)
-# builds what the area needs, before a lab closes the network. measure(options) prints and returns the figures, and
-# returns whether they confirm the claims.
+# An area is a module whose name has "_" for "-". Its doc string is its help. STAGE has the options of the lab
+# in which the area is measured; without STAGE there is no lab, or measure() makes its own. arguments(parser)
+# adds options. ready(options) builds everything that the area needs, before a lab closes the network.
+# measure(options) prints the figures. It returns them, and whether they confirm the claims of
+# docs/benchmarks.md.
 AREAS = {
     "audio": "what tactus and LinkHut play, judged against the reference Link library",
     "fuzz": "mutated packets, documents, MIDI, bars and beats into their readers, under libFuzzer and the address sanitizer",

@@ -26,7 +26,7 @@ def pulse(scene: dict[str, Any]) -> bool:
     ear = listening.Ear(["--tempo", "131", *(f"tactus:{name}" for name in OUTPUTS)], say)
     player = actors.tactus(scene["tactus"], *(f"--out={name}={what}" for name, what in OUTPUTS.items()))
     ear.wait_for_peers(1)
-    ear.tell("tempo 187.3")  # a beat of 15376.4 frames: roundings do not repeat
+    ear.tell("tempo 187.3")  # a beat has 15376.4 frames, so rounding errors do not repeat
     time.sleep(17)  # until JACK's own clock, by which we judge, has settled after the server's start
     ear.tell("section pulses")
     time.sleep(scene["seconds"])

@@ -22,9 +22,11 @@ from . import actors, audio_pulse
 
 Scene = dict[str, Any]
 PORTS = ("LinkHut:out_1", "tactus:click_1", "tactus:clock")
-# The reference in a scene with stalls: a click that the listener plays itself, timed by the wake-ups of its own cycle.
+# In a scene with stalls, the reference is a click that the listener plays itself, timed by the wake-ups of
+# its own cycle.
 CONTROL = ("--exact", "0", "--clock", "wall")
-# A studio's own outputs: eight clocks with offsets of their own, six pulses, a reset and a run gate.
+# The user's own outputs in a large studio: eight MIDI clocks with different offsets, six pulses, a reset and
+# a run gate.
 STUDIO = ([f"--out=clock-{n}=clock offset={3 * n - 10} when=always" for n in range(8)]
           + [f"--out=pulse-{n}=pulse rate={rate}" for n, rate in enumerate(("24", "4", "3/2", "1/bar", "96", "1/64bars"))]
           + ["--out=top=reset", "--out=gate=run"])
@@ -42,7 +44,7 @@ def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Ma
     for line in ("enable on", "wait peers 2 10", "play"):
         hut.ask(line)
     ear.wait_for_peers(2)
-    time.sleep(2.5)  # they measure the session's clock; then one more beat or two
+    time.sleep(2.5)  # the programs measure the session's clock, then play one or two beats
     yield ear, running
     for each in (ear, tactus, hut):
         each.end()

@@ -125,7 +125,7 @@ class PageSearch(Search):
     same messages."""
 
     LONGEST = 16000
-    ROOM = 16384  # a longer frame ends the socket
+    ROOM = 16384  # bytes; tactus closes a socket that sends a longer frame
 
     def __init__(self, process: int, tasks: list[str], seed: int, page: str) -> None:
         super().__init__(process, tasks, seed)
@@ -149,7 +149,7 @@ class PageSearch(Search):
         is_text = len(packet) % 2 == 0 and len(lines) < self.ROOM
         try:
             self.sockets[is_text].send(lines if is_text else osc.bundle(packet))
-        except ConnectionClosed:  # tactus may end a socket; the search goes on with another
+        except ConnectionClosed:  # tactus may close a socket; the search goes on with a new one
             self.sockets[is_text] = self.opened()
 
     def read(self) -> None:
@@ -168,7 +168,7 @@ class LinkSearch(Search):
     thread is left out."""
 
     def __init__(self, process: int, seed: int) -> None:
-        # All threads but the audio thread, which runs in each period anyway.
+        # Take all threads but the audio thread, which runs in each period anyway.
         tasks = [task for task in processes.threads(process) if os.sched_getscheduler(int(task)) == os.SCHED_OTHER]
         super().__init__(process, tasks, seed)
         self.out = link.mouth(HERE)

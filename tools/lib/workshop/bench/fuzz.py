@@ -40,7 +40,7 @@ class Subject(NamedTuple):
     harness: list[str]  # files of tools/native/fuzz, or of Sources
     things: str
     longest: int
-    runs: int  # enough for six to ten minutes: each series is played through a hundred cycles
+    runs: int  # enough for six to ten minutes: each input is played for a hundred cycles
     quick_runs: int
 
 
@@ -55,8 +55,8 @@ SUBJECTS = {
     "midi": Subject(["LinkBeatMath", "TactusChoices", "TactusSync", "TactusMIDI"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
     "bbt": Subject(["LinkBeatMath", "TactusChoices", "TactusSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
 }
-CHOICES = b"\1" * 16  # the bytes that choose a stage's settings
-SEAL = bytes(16)  # the seal of the harness's cipher
+CHOICES = b"\1" * 16  # the bytes that choose the settings of the harness's `Stage`
+SEAL = bytes(16)  # the authentication tag that the harness's cipher expects
 
 
 def series(*datagrams: bytes) -> bytes:
@@ -83,10 +83,10 @@ CORPUS = {
 \x41\n", /* c */ "c": {d: null, $e: true, """ + "été: false}, }\n".encode())],
     "midi": [(b"note 36 ch 10 = tap\ncc 1 = tempo 60..180, click/volume 2..0\nmmc deferred play = rewind, start now\n"
               b"bend ch 16 = /tactus/click/volume\n"),
-             # MIDI clocks with a Start among them, and an MMC locate.
+             # MIDI clock messages with a Start among them, and an MMC locate.
              CHOICES + b"\2\0\1\10\1\2\2\2\3\2" * 60 + b"\2\3\1\10" + b"\1\10\1\2\2\2\3\2\0\1" * 30
              + b"\1\307\177\177\6\104\6\1\0\0\1\2\3"],
-    # A timebase master with an even tempo.
+    # The bars and beats of a timebase master with an even tempo.
     "bbt": [CHOICES + b"\3\1\1\2\50\17\1\0\1\1\1\1\1\1\1\1" * 80],
 }
 
@@ -125,7 +125,7 @@ def compiled(subject: Subject, work: str) -> str:
     sources = {module: build.swift_files(module) for module in subject.modules}
     sources["Fuzz"] = [os.path.join(HARNESS, f"{name}.swift") for name in subject.harness]
     objects = [build.swift_module(name, files, work, SANITIZE, *SYSTEM) for name, files in sources.items()]
-    # Hide the linker's output, because it warns of a hundred symbols of the sanitizer.
+    # Capture the linker's output, because it warns of a hundred symbols of the sanitizer.
     linked = subprocess.run(["swiftc", SANITIZE, *objects, "-o", f"{work}/fuzz"], check=False, capture_output=True, text=True)
     if linked.returncode != 0:
         fail("bench fuzz", f"the harness does not link\n{linked.stderr}", 1)

@@ -153,7 +153,7 @@ def flooded(path: str, packets: int, seconds: float, seed: int) -> tuple[Figures
         tactus.wait_for("OSC: ")
         flood = Flood(path, seed)
         thread = processes.busiest(tactus.pid, flood.warm)
-        Controller(30).ping()  # answered when tactus has read all earlier packets
+        Controller(30).ping()  # tactus answers when it has read all earlier packets
         figures = {"counted": counted(tactus.pid, thread, flood, packets)}
         if seconds and tactus.process.poll() is None:
             figures["fast"] = fast(tactus.pid, thread, flood, seconds)
@@ -194,8 +194,9 @@ def arguments(parser: Parser) -> None:
 def ready(_: object) -> None:
     program()
     build.tactus()
-    # Without the first, a crash would wait for Swift's backtracer. The runtime leaks memory that it keeps for
-    # good. Little freed memory is kept aside, so that growth is visible.
+    # Switch off Swift's backtracer, for which a crash would wait, and the search for leaks, because Swift's
+    # runtime keeps memory for good. Let the sanitizer keep only little freed memory, so that growth is
+    # visible.
     os.environ.update(SWIFT_BACKTRACE="enable=no",
                       ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64")
 

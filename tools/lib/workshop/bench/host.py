@@ -22,7 +22,8 @@ def scenes(quick: bool) -> list[Line]:
         return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[120], seconds=5),
                 scene("start", "starts, jackd, 256 frames", slowed=False, tempos=[120], quantums=[1], rounds=2),
                 scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2)]
-    # 300 BPM comes first: its bars are short, so tactus learns quickly how long the slow client needs.
+    # The tempo of 300 BPM comes first: its bars are short, so tactus learns quickly how long the slow client
+    # needs for a start.
     matrix = {"tempos": [300, 120, 20], "quantums": [1, 4, 7]}
     return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[60, 120, 187.3], seconds=5),
             scene("bbt", "the same on PipeWire", pipewire=True, tempos=[120, 187.3], seconds=5),
@@ -48,7 +49,7 @@ def shown(result: Line) -> str:
         text.append(table.COLUMNS.format("", "", "n", "median", "least", "most", "range", ""))
         for line in result["lines"]:
             if line["type"] == "bbt" and line["error"]["n"]:
-                # Ticks are rounded down: the true value is up to one tick later.
+                # JACK's ticks are rounded down, so the true position is up to one tick later.
                 who, tempo = line["section"].split("_")
                 tick = 60e6 / float(tempo) / 1920
                 rest = (f"a tick is {tick:.0f}; without: median {line['error']['median'] - tick / 2:+.1f}, "

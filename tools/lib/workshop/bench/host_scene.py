@@ -25,10 +25,10 @@ def bbt(scene: Scene) -> None:
     """Measures the bar, beat and tick on JACK's transport, first as tactus shows them, then as the naive
     bridge does."""
     for who in ("tactus", "naive"):
-        # The naive bridge has no audio output. The latency is that of the hardware, which any port that feeds
-        # the hardware has.
+        # The naive bridge has no audio output, so the latency is read from another port. It is the hardware's
+        # latency, which all ports that feed the hardware have.
         judge = ear("tactus:click_1") if who == "tactus" else ear("exact:out", "--exact", "0")
-        # The naive bridge (record.cpp) is a timebase master in a Link session, and nothing else.
+        # The naive bridge (record.cpp) is a timebase master with a Link peer, and nothing else.
         player = (actors.tactus(scene["tactus"], "--launch=now", "--no-osc") if who == "tactus"
                   else Recorder(["name=naive", "naive=1"]))
         judge.wait_for_peers(1)
@@ -65,7 +65,7 @@ def press(judge: listening.Ear, is_slowed: bool, tempo: float, quantum: int, sta
     judge.tell(f"locate {round((28 + (beat - 28) % quantum) * micros * RATE / 1e6)}")
     time.sleep(0.2)
     judge.tell({"transport": "roll", "peer": "play"}[starter])
-    # The other client may delay the first start to the next boundary.
+    # The slow client may delay the first start to the next boundary of the quantum.
     wait_for(judge, 1, 2 * quantum * micros / 1e6 + 1)
     time.sleep(0.1)
 

@@ -95,7 +95,7 @@ def on_second_host(*command: str) -> str:
 
 
 def through_jack(seconds: float, home: str, there: Environment) -> Figures:
-    # A beat of 15376.4 frames, so that rounding errors do not repeat.
+    # At 187.3 BPM a beat has 15376.4 frames, so rounding errors do not repeat.
     click = ("--link-audio", "--click", "--click-pattern=x", "--tempo=187.3")
     with machine(1, home, *click, "--send=Click=tactus:click_1", environment=there), \
             machine(2, home, *click, "--link-audio-delay=1beat", "--receive=*/Click", "--out=beat=pulse fine=yes"):
@@ -107,7 +107,8 @@ def through_jack(seconds: float, home: str, there: Environment) -> Figures:
         on_second_host(build.tactus(), "send", "link/audio/delay", "auto")
         time.sleep(5)
         received = json.loads(on_second_host(build.tactus(), "status", "--json"))["audio/received/list"]
-    # The count, then the name, state and delay of the channel; without a channel, only the number 0.
+    # `received` has the number of channels, then the name, state and delay of the channel. Without a channel,
+    # it is only the number 0.
     delay = (received[3] or None) if isinstance(received, list) else None
     by_click = {f"{what}_by_click": found[what] for what in ("median", "least", "most")}
     return {"count": found["count"], **found["beat"], **by_click, "default_delay_ms": delay}
@@ -130,7 +131,7 @@ def silent(count: int, seconds: float, home: str) -> Figures:
     """The cost of a machine with ports for this many silent channels that have no cables."""
     with machine(1, home, "--link-audio", "--receive=*/*") as here, \
             machine(2, home, "--link-audio", *(f"--send=C{number}" for number in range(count))):
-        time.sleep(6 + count / 4)  # two channels at a time are listened to for half a second each
+        time.sleep(6 + count / 4)  # two channels at a time are heard, for half a second each
         return spent(here, seconds)
 
 

@@ -104,6 +104,6 @@ def measure(options: Any) -> tuple[object, bool]:
     trees.stop()
     for area, values in figures.items():
         print(f"{area:<10}", "  ".join(f"{name} {value}" for name, value in values.items()) if isinstance(values, dict) else values)
-    # A ping also waits for other programs on this machine, so a percentile of 95 suffices.
+    # The limit is for the 95th percentile, because a ping also waits for other programs on this machine.
     return figures, (max(figures[area]["ms"] for area in ("dearest", "page", "web", "link")) < 1 and figures["flood"]["ping_ms"]["95"] <= 20
                      and figures["trees"]["ping_ms"]["95"] <= 20 and figures["end"] < 1 and figures["status"] == 0)

@@ -67,7 +67,7 @@ def main(words: list[str]) -> None:
     word, rest = words[0] if words else "", words[1:]
     inside = os.environ.get("LAB_DIR", "")
     if inside and not os.path.exists(os.path.join(inside, "host-1")):
-        inside = ""  # a left-over variable of a lab that is gone, or that is not ours
+        inside = ""  # the variable is left over from a lab that is gone or not ours
     if word in ("on", "wire", "plug", "unplug", "screen") and not inside:
         fail(f"{word}: only inside a lab: tools/lab --hosts 2 -- sh -c '$LAB {word} ...'", 2)
     if word in ("on", "at", "plug", "unplug"):

@@ -99,7 +99,7 @@ def sysctl(name: str, value: int) -> None:
 def build(options: Namespace, environment: Environment, wire_program: str | None) -> list[Host]:
     """Makes all hosts, and the wire between them."""
     environment["XDG_RUNTIME_DIR"] = RUNTIME
-    # The programs store their state in the lab, and it vanishes with the lab.
+    # Let programs store their configuration and state in the lab, so that both vanish with the lab.
     environment["XDG_CONFIG_HOME"], environment["XDG_STATE_HOME"] = "/dev/shm/config", "/dev/shm/state"
     if wire_program is None:
         os.mkdir(RUNTIME, 0o700)
@@ -109,7 +109,7 @@ def build(options: Namespace, environment: Environment, wire_program: str | None
         everyone = [Host(1, environment)]
     else:
         ip("link set lo up\n")
-        sysctl("disable_ipv6", 1)  # the wire's own ends of the cables stay silent
+        sysctl("disable_ipv6", 1)  # the wire's ends of the cables send nothing by themselves
         wire.start(wire_program)
         everyone = [make(number, options, environment) for number in range(1, options.hosts + 1)]
         for host in everyone:
@@ -128,7 +128,7 @@ def make(number: int, options: Namespace, environment: Environment) -> Host:
         loopback(False)
         net, mounts = own_spaces()
     mine = dict(environment, LAB_HOST=str(number))
-    if options.server != "pipewire":  # its libjack has one server and its own idea of names
+    if options.server != "pipewire":  # PipeWire's libjack has one server, and its own rules for names
         mine["JACK_DEFAULT_SERVER"] = f"{options.name}-{number}"
     return Host(number, mine, net, mounts)
 
@@ -145,7 +145,7 @@ def plug(host: Host, interface: str, address: str, multicast: str | None = None)
        f"link set {port} up\n")
     kernel.no_offload(port)
     wire.connect(host.number, port)
-    # A hardware address ends in the interface's number and the host's.
+    # A hardware address ends in the number of the interface and the number of the host.
     script = (f"link set {interface} address 02:00:00:00:{digits(interface) % 256:02x}:{host.number:02x}\n"
               f"link set {interface} up\naddr add {address} brd + dev {interface}\n")
     if multicast:

@@ -12,10 +12,10 @@ from ..common import LIB
 from .hosts import Host
 from .kernel import fail
 
-READY_WITHIN = 30.0  # seconds; a busy machine starts jackd in 0.2 to 1, one at a load of 12 once in more than 10
+READY_WITHIN = 30.0  # seconds; jackd usually needs 0.2 to 1, but at a load of 12 sometimes more than 10
 
 
-Started = tuple[int, str, str]  # its process, its log, and the socket at which it takes clients
+Started = tuple[int, str, str]  # the server's process, its log file, and the socket for its clients
 
 
 def start(options: Namespace, everyone: list[Host]) -> None:
@@ -59,8 +59,8 @@ def start_jackd(options: Namespace, is_realtime: bool, host: Host) -> Started:
     log = f"{host.environment['LAB_DIR']}/jackd-{host.number}.log"
     environment = {key: value for key, value in host.environment.items() if key != "DISPLAY"}
     scheduling = ["--realtime", "--realtime-priority", "10"] if is_realtime else ["--no-realtime"]
-    # jackd allocates and locks the memory of all its ports at start: a
-    # sixth of a second of a core for its default of 2048 ports.
+    # jackd allocates and locks the memory of all its ports when it starts, which takes a sixth of a second
+    # for its default of 2048 ports.
     pid = host.spawn(["jackd", *scheduling, "--port-max", "512", "--name", name, "-d", "dummy", "--rate", str(options.rate),
                       "--period", str(options.period)], environment, log)
     return pid, log, f"/dev/shm/jack_{name}_{os.geteuid()}_0"
@@ -73,7 +73,7 @@ def start_pipewire(options: Namespace, is_realtime: bool, host: Host) -> Started
     directory = f"{host.environment['LAB_DIR']}/pipewire-{host.number}"
     os.mkdir(directory)
     text = pathlib.Path(LIB, "pipewire.conf").read_text()
-    # The rate and the period are pinned.
+    # Give PipeWire one sample rate and one period, so that it changes neither.
     words = dict.fromkeys(("PERIOD", "LEAST", "MOST"), options.period) | dict.fromkeys(("RATE", "RATES"), options.rate)
     for key, value in {**words, "REALTIME": RT_MODULE if is_realtime else ""}.items():
         text = text.replace(f"@{key}@", str(value))

@@ -26,7 +26,7 @@ from .hosts import SHARED
 from .kernel import fail
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-SI_KERNEL = 0x80  # the sender was the terminal: COMMAND got it as well
+SI_KERNEL = 0x80  # the signal came from the terminal, so COMMAND got it as well
 
 
 def enter(options: Namespace, command: list[str], nested: bool) -> NoReturn:
@@ -45,7 +45,7 @@ def enter(options: Namespace, command: list[str], nested: bool) -> NoReturn:
         os.set_blocking(alive, False)
         with contextlib.suppress(BlockingIOError):
             if os.read(alive, 1) == b"":
-                os._exit(125)  # the parent died before we could be bound to it
+                os._exit(125)  # the parent died before this process was bound to it
         os.close(alive)
         status = 125
         try:
@@ -115,7 +115,7 @@ def outside(child: int, grace: float) -> int:
             if pid == child:
                 return shell_status(status)
         elif info.si_signo == signal.SIGINT and info.si_code == SI_KERNEL:
-            pass  # COMMAND got Ctrl-C, too: a shell or a prompt in the lab survives it
+            pass  # COMMAND got Ctrl-C, too; a shell or a prompt survives it
         elif not sent:
             sent, deadline = int(info.si_signo), time.monotonic() + grace
             os.kill(child, signal.SIGRTMIN + sent)
@@ -137,7 +137,7 @@ def inside(options: Namespace, command: list[str], wire_program: str | None, at:
     os.mkdir(SHARED, 0o755)
     environment = {
         key: value for key, value in os.environ.items()
-        # Variables that lead to programs outside of the lab, and the marks of an enclosing lab.
+        # Leave out variables that lead to programs outside of the lab, and the variables of an enclosing lab.
         if key not in ("DBUS_SESSION_BUS_ADDRESS", "PULSE_SERVER", "PIPEWIRE_REMOTE", "JACK_DEFAULT_SERVER")
     }
     environment.update({
@@ -169,7 +169,7 @@ def signal_tree(root: int, number: int) -> None:
     """Signals COMMAND and all processes that it started: a shell would wait for its child before it handles
     its own signal."""
     family = [root]
-    for process in family:  # it grows
+    for process in family:  # the loop itself appends to `family`
         for path in glob.glob(f"/proc/{process}/task/*/children"):
             with contextlib.suppress(OSError), open(path) as file:
                 family += map(int, file.read().split())

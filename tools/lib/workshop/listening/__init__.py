@@ -35,7 +35,7 @@ from .report import Message, Report, Source
 from .wall import Wall
 
 UNRIPE, REMEMBERED = 1.0, 15  # seconds
-NEWS_TAKE = 900e3  # three Alives that come late or not at all, on a busy machine
+NEWS_TAKE = 900e3  # microseconds for three Alives that are late or lost on a busy machine
 MOST_PORTS = 16
 
 
@@ -128,7 +128,8 @@ class Ear:
 
     def begin(self, name: str) -> Iterator[Message]:
         self.mark()
-        # Remember the server's stalls in earlier sections: its clock has not settled yet.
+        # Remember the server's stalls in earlier sections, because JACK's clock may not have settled since
+        # then.
         self.remember(Wall(self.heard.rate, self.period, self.heard.wakes))
         self.heard.clear()
         self.name, self.is_reported, self.xruns = name, False, self.heard.xruns

@@ -16,7 +16,7 @@ import tempfile
 import wave
 from statistics import median
 
-LOUD, GAP = 400, 4800  # of 32767; frames
+LOUD, GAP = 400, 4800  # a sample value (full scale is 32767), and frames
 
 
 def middles(samples: "array.array[int]") -> list[float]:

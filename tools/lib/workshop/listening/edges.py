@@ -7,7 +7,7 @@ from .judge import Judge, is_sure
 from .recorder import ONSET
 from .wall import Array
 
-WIDTH = 3  # frames: how wide the bell is that an edge's slope is held against
+WIDTH = 3  # frames: the width of the bell curve that is fitted to an edge's slope
 TURNS = 60
 
 

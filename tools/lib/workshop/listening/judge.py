@@ -10,35 +10,36 @@ import numpy
 from .recorder import Recording
 from .wall import Array, Wall
 
-SETTLED = 15e6  # by then, JACK's loop (1/8 Hz) is within 2 us of the true time again after a stall
-AGREED = 100  # how far JACK's clock and the wall clock may differ from their usual distance
+SETTLED = 15e6  # microseconds after a stall until JACK's time filter (1/8 Hz) is right to 2 us
+AGREED = 100  # microseconds by which the distance of JACK's clock and the wall clock may change
 NEAR_CHANGE = 150e3
-SETTLED_CHANGE = 1.5e6  # a lost message about a change is repeated four times a second
+SETTLED_CHANGE = 1.5e6  # microseconds; a lost message about a change is repeated four times a second
 MOVED = 0.02  # beats: half the distance of two MIDI clocks
 CLOCK, STOP = 0xF8, 0xFC
 
 JUDGED = numpy.dtype([
     ("event", "i8"), ("cycle", "i8"), ("frame", "i8"),
-    ("jack", "f8"), ("wall", "f8"),  # when it is heard; NaN where unknown
-    ("beat", "f8"),  # of the reference peer at that time
+    ("jack", "f8"), ("wall", "f8"),  # the time when the event is heard, by both clocks; NaN if unknown
+    ("beat", "f8"),  # the reference peer's beat at that time
     ("error", "f8"), ("wall_error", "f8"),  # microseconds from the nearest grid point, positive: late
-    # The same error by the extended line of the last cycle: at the border of two cycles JACK's clock gives two times.
+    # The same error by the times of the cycle before: at the border of two cycles, JACK's clock gives two
+    # times.
     ("before_error", "f8"),
-    ("index", "i8"),  # of the grid point
-    ("since_stall", "i8"),  # the number of this cycle after the latest lost one, from 1
-    ("quiet", "?"),  # no stall of the server for long: JACK's clock has settled
-    # The additional delay of JACK's clock behind the wall's: a wake-up that
-    # was milliseconds late disturbs its loop.
+    ("index", "i8"),  # the number of the grid point
+    ("since_stall", "i8"),  # this cycle's number since the latest lost cycle, from 1
+    ("quiet", "?"),  # no recent stall of the server, so JACK's clock has settled
+    # The delay of JACK's clock behind the wall clock, beyond the usual one: a wake-up that was milliseconds
+    # late disturbs the filter of JACK's clock.
     ("apart", "f8"),
-    ("steady", "?"),  # no change of the session's tempo or phase close by
-    ("settled", "?"),  # no change for so long that every peer must know of it
+    ("steady", "?"),  # no change of the session's tempo or phase near this time
+    ("settled", "?"),  # the last change is so old that every peer must know it
 ])
 
 
 class Continuity(NamedTuple):
     missing: list[int]
     doubled: list[int]
-    excused: int  # not heard, perhaps because they were due in a lost cycle
+    excused: int  # events not heard, perhaps because they were due in a lost cycle
     moved: int  # the session's beat jumped between two events, so the number of events due is unknown
 
 

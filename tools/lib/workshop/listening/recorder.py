@@ -65,7 +65,7 @@ class Recording:
         self.rate, self.last_frame, self.last_wake = rate, -1, NONE
         self.clocks = numpy.empty((0, 2))
         self.latencies: dict[int, list[tuple[float, float]]] = {}
-        self.count = 0  # of cycles, ever
+        self.count = 0  # the number of all cycles so far
         self.peers, self.xruns, self.lost = 0, 0, 0
         self.clear()
 
@@ -73,7 +73,7 @@ class Recording:
         self.cycles, self.frames, self.numbers = NONE, numpy.empty(0, "i8"), numpy.empty(0, "i8")
         self.torn = numpy.empty(0, "i8")
         self.events, self.event_numbers = NONE, numpy.empty(0, "i8")
-        self.wakes: Array = numpy.empty((3, 0))  # frame, time, whether JACK's times start over
+        self.wakes: Array = numpy.empty((3, 0))  # rows: frame, time, whether JACK's times start anew
 
     def add(self, records: Array) -> None:
         kind = records["kind"]
@@ -83,7 +83,7 @@ class Recording:
             self.latencies.setdefault(int(record["port"]), []).append((float(record["wake"]), float(record["value"])))
         for record in records[kind == MARK]:
             self.peers, self.xruns, self.lost = (int(record[name]) for name in ("frames", "value", "current"))
-        numbers = self.count + numpy.cumsum(kind == CYCLE) - 1  # of the latest cycle then
+        numbers = self.count + numpy.cumsum(kind == CYCLE) - 1  # for each record, the latest cycle's number
         self.count += int((kind == CYCLE).sum())
         self.wakes = numpy.hstack([self.wakes, self.wake_ups(records[kind == WAKE])])
         cycles = records[kind == CYCLE]
@@ -110,8 +110,8 @@ class Recording:
         driver = self.by_link(wakes["driver"])
         own, period = wakes["wake"], wakes["frames"] * 1e6 / self.rate
         micros = numpy.where((driver < own) & (own - driver < 0.8 * period), driver, own)
-        # jackd's times of a cycle continue those of the last, to the microsecond, unless its driver was too
-        # late; across missed cycles JACK's loop is followed only roughly.
+        # jackd's times of a cycle continue the times of the last cycle, exact to the microsecond, unless
+        # jackd's driver was too late. After missed cycles they can be predicted only roughly.
         before = numpy.append(self.last_wake, wakes)[:-1]
         after = wakes[len(wakes) - len(before):]
         missed = (after["frame"] - before["frame"] - before["frames"]).astype("i4") * 1e6 / self.rate

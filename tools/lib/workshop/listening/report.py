@@ -11,7 +11,7 @@ from .recorder import MIDI, ONSET
 from .wall import Array
 
 Message = dict[str, Any]
-ROLLING = 1  # of JACK's transport
+ROLLING = 1  # the state of JACK's transport
 CLOSE = 500  # microseconds
 
 
@@ -66,7 +66,7 @@ class Report:
         """Whether each event is within a frame of the beat. If JACK's clock and the wall clock differ, we
         cannot know which one is right. An event then counts if it is within two frames by one of the
         clocks, or lies between them: a few wake-ups do not give the wall clock to a frame."""
-        frame = 1 + 1e6 / self.judge.heard.rate  # JACK's times are whole microseconds
+        frame = 1 + 1e6 / self.judge.heard.rate  # plus 1 us, by which JACK's times are rounded
         by_jack, by_wall = settled["error"], settled["error"] - settled["apart"]
         reach = numpy.where(numpy.abs(settled["apart"]) > frame, 2 * frame, frame)
         is_between = (numpy.minimum(by_jack, by_wall) <= reach) & (numpy.maximum(by_jack, by_wall) >= -reach)
@@ -84,7 +84,8 @@ class Report:
         # their grids and counts differ.
         which = is_sure(judged) & judged["settled"]
         sure = judged[which & is_fresh]
-        # A disturbance before the recording shows only in the server's distance from the wall clock.
+        # A disturbance before the recording is visible only as a difference between JACK's clock and the wall
+        # clock.
         settled = sure[sure["quiet"] & (numpy.abs(sure["error"] - sure["wall_error"]) < CLOSE)]
         gaps = self.judge.continuity(judged, which, port, since, until)
         yield {"type": "heard", "port": source.name, "count": len(fresh), "missing": beats(gaps.missing, source.per_beat),
@@ -133,7 +134,8 @@ class Report:
         """Compares the bar, beat and tick of JACK's transport with the beat at which their frame is
         heard."""
         cycles, rolling = self.judge.heard.cycles, self.rolling()
-        # In the first rolling cycle jack2 shows values written before the start was known.
+        # In the first rolling cycles, jack2 shows values that the timebase master wrote before it knew of the
+        # start.
         known = rolling & numpy.append([False] * 2, rolling[:-2])[:len(rolling)] & numpy.append(False, rolling[:-1])[:len(rolling)]
         which = cycles["has_bbt"] & known & self.judge.steady & self.judge.quiet
         late = self.beat(latency) - cycles["bbt_beats"]

@@ -21,7 +21,7 @@ from typing import TextIO
 
 WORDS = (b"_asdp_v", b"_link_v", b"tmln", b"sess", b"stst", b"mep4", b"mep6", b"__ht", b"__gt", b"_pgt", b"chnl")
 OPEN = {1: 33, 2: 37, 3: 13}  # the length of each kind's open header: public keys, indices and numbers
-ENOUGH = 500  # datagrams, for a place to be judged
+ENOUGH = 500  # a byte position is judged only with this many datagrams
 
 
 class Counts:

@@ -23,9 +23,11 @@ class Wall:
         frames, micros, resets = wakes
         self.frame_micros = 1e6 / rate
         cycle = period * self.frame_micros
-        # A wake-up with more than this delay is late; this many late ones in a row are no accident.
+        # A wake-up that is delayed by more than `tolerance` microseconds is late. `accident` late wake-ups in
+        # a row count as a stall.
         self.tolerance, self.accident = max(200.0, cycle / 4), max(4, math.ceil(20_000 / cycle))
-        # PipeWire's times are not chained like that.
+        # The times of PipeWire's cycles do not continue each other exactly, so almost all look like resets;
+        # ignore them.
         self.resets = set(numpy.flatnonzero(resets).tolist()) if resets.sum() * 10 < len(frames) else set()
         self.stretches: list[tuple[int, int, float]] = []  # first frame, the end before the next stall, micros at frame 0
         begin, offsets, numbers = 0, (micros - frames * self.frame_micros).tolist(), frames.tolist()
@@ -45,7 +47,7 @@ class Wall:
                 break
             has_jumped = i >= 2 and frames[i] - frames[i - 1] != frames[i - 1] - frames[i - 2]
             if offsets[i] < level - self.tolerance and i - begin >= self.accident and has_jumped:
-                following = i  # the frame counter ran ahead of the time
+                following = i  # the frame counter has advanced more than the time
                 break
             level = min(level, offsets[i])
             late = late + 1 if offsets[i] >= level + self.tolerance else 0

@@ -20,12 +20,13 @@ from ..lab import prepare
 from . import lines
 from .lines import Fields, Refused
 
-PATIENCE = 30.0  # seconds for one answer: a browser on a busy machine
+PATIENCE = 30.0  # seconds to wait for an answer of a browser on a busy machine
 NAMED = re.compile(r"@(?:(?P<role>[a-z]+):)?(?P<name>.+)", re.DOTALL)
-# Without these switches Chromium makes a page of its own for the list below the address bar: two pages for each window.
+# Without these switches, Chromium makes an extra page for the list below its address bar, so each window has
+# two pages.
 SWITCHES = ["--disable-features=Translate,MediaRouter,OptimizationHints,WebUIOmniboxPopup,WebUIOmniboxAimPopup", "--disable-gpu", "--lang=en"]
-# The point of an element that a hand touches: its middle, when it has not moved for two frames. `hit` is false while
-# another element covers it.
+# The point of an element that a hand would touch: the element's middle, when the element has not moved for
+# two frames. `hit` is false while another element covers that point.
 PLACE = """async (it) => {
   const where = () => { const box = it.getBoundingClientRect(); return [box.x, box.y, box.width, box.height].join() };
   const before = it.getBoundingClientRect();

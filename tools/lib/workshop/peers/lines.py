@@ -66,7 +66,7 @@ class Refused(Exception):
 
 class Player(Protocol):
     """A peer: it has a method for each word of HELP that it knows."""
-    pause: float  # seconds between two looks at its status
+    pause: float  # seconds between two readings of the peer's status
 
     def status(self) -> Fields: ...
     def leave(self) -> None: ...
@@ -89,7 +89,7 @@ class Browsing:
                 if value := self.seen(expression):
                     return {"value": self.flat(value)}
                 last = json.dumps(value)
-            except Refused as problem:  # between two pages
+            except Refused as problem:  # the browser may be between two pages
                 last = str(problem)
             if time.monotonic() > deadline:
                 raise Refused(f"{expression}: {last} after {seconds} s")
@@ -152,7 +152,7 @@ def serve(peer: Player, split: Callable[[str], list[str]] = str.split, problems:
     for line in sys.stdin:
         try:
             words = split(line)
-        except ValueError as problem:  # a quote that is not closed
+        except ValueError as problem:  # the line has a quote that is not closed
             print(json.dumps({"ok": False, "error": f"{line.strip()}: {problem}"}), flush=True)
             continue
         if not words:
@@ -164,7 +164,7 @@ def serve(peer: Player, split: Callable[[str], list[str]] = str.split, problems:
             result = {"ok": True, **(answer(peer, words) or {})}
         except (Refused, ValueError, OverflowError, problems) as problem:
             result = {"ok": False, "error": str(problem)}
-        except (IndexError, TypeError):  # too few or too many words
+        except (IndexError, TypeError):  # the line has too few or too many words
             usage = next(usage for usage in HELP if usage.split()[0] == words[0])
             result = {"ok": False, "error": f"{line.strip()}: not {usage} as this peer can do it; try help"}
         print(json.dumps(result, ensure_ascii=False), flush=True)

@@ -100,7 +100,8 @@ class Transport:
         self.client.activate()
 
     def count(self) -> None:
-        # JACK asks until the answer is yes, which it is at once.
+        # Ignore the locates up to now. JACK calls the sync callback until its answer is yes; here it is yes
+        # at once.
         self.relocations = 0
 
         def ready(state: int, position: Any) -> bool:
@@ -127,7 +128,7 @@ class Transport:
         if not self.mastership:
             raise lines.Refused("only a master has a tempo")
         self.mastership.bpm = float(word)
-        # While the transport stands, a master is only called if it asks again.
+        # While the transport is stopped, JACK calls a timebase master only if the master registers anew.
         self.ask()
 
     def ask(self) -> None:

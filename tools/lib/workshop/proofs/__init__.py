@@ -23,8 +23,8 @@ from ..common import LAB, ROOT, module, package_list, shell
 from ..options import Parser, within
 from . import reach
 
-# Each proof returns a list of errors. Its counter-proof runs the same proof on planted errors, and returns
-# those that were missed and the number planted.
+# Each proof returns a list of errors. A counter-proof runs the same proof on planted errors. It returns the
+# errors that the proof missed, and how many were planted.
 Missed = tuple[list[str], int]
 PLANTS = ["MALLOC", "FREE", "LOCK", "CLOCK", "WRITE", "FUTEX"]
 
@@ -61,8 +61,8 @@ def annotated(names: list[str]) -> list[str]:
 def prove_annotations(_: str) -> list[str]:
     names = callbacks()
     wrong = annotated(names)
-    # Check both configurations: one may accept a function of another module that the other rejects. tools/test has made
-    # its release build with the same checks.
+    # Check the debug and the release build: one may accept a function of another module that the other
+    # rejects. With tools/test, the release build is done already, with the same checks.
     configurations = ["debug"] if "TACTUS_PRODUCTS" in os.environ else ["debug", "release"]
     for configuration in configurations:
         done = run(["swift", "build", "--package-path", ROOT, "-c", configuration, "--target", "TactusJACK", "--no-color-diagnostics"])
@@ -80,7 +80,8 @@ def counter_annotations(scratch: str) -> Missed:
     }
     missed = []
     for what, text in sins.items():
-        # The sin is in a file of its own without a mark, as most of HostSync is.
+        # The planted error is in a separate file without an annotation, because most files of HostSync have
+        # no annotation either.
         paths = [f"{scratch}/sin.swift", f"{scratch}/callback.swift"]
         for path, content in zip(paths, [text, "@_noLocks @_noAllocation\npublic func callback() -> Int { sin() }"]):
             pathlib.Path(path).write_text(content + "\n")
@@ -154,7 +155,7 @@ def watch(scratch: str, server: str, seconds: int, plant: str | None = None, pro
     done = run([LAB, *(["--pipewire"] if server == "pipewire" else []), "--", *command], REALTIME_REPORT=report)
     if done.returncode != 0:
         sys.exit(f"prove-realtime: the stage failed ({done.returncode}) on {server}\n{done.stdout[-2000:]}")
-    # The program's scene sends commands to the surface; the stage does not.
+    # For the real program, the scene sends OSC commands; the harness `Stage` gets none.
     return Report(report, done.stdout.strip(), program is not None)
 
 

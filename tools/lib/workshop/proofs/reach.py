@@ -7,7 +7,8 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator
 
-# Functions that the compiler itself calls: copies and fills of a known size, and the handler of a corrupted stack.
+# Functions that the compiler itself inserts: to copy or fill memory of a known size, and for a corrupted
+# stack.
 COMPILERS = {"memcpy", "memmove", "memset", "bzero", "__stack_chk_fail"}
 
 

@@ -75,7 +75,7 @@ def main(words: list[str]) -> int:
     tempo, rounds = 90, 0
     while hand.poll() is None:
         rounds += 1
-        # Link is off, with its channels, for one round in four.
+        # The other tactus, with its Link Audio channels, is away for one round in four.
         if rounds % 4 == 2:
             other.end()
         elif rounds % 4 == 3:

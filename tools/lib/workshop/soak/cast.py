@@ -84,7 +84,7 @@ class Controller(osc.Controller):
         self.raw(osc.message("/tactus/" + path, None, *values))
 
     def raw(self, datagram: bytes) -> None:
-        with contextlib.suppress(OSError):  # no program listens: the questions will find that out
+        with contextlib.suppress(OSError):  # no program listens there; the pings will report that
             self.sock.sendto(datagram, self.address)
         self.drain()
 

@@ -13,7 +13,7 @@ from .. import link
 
 LOOPBACK = "127.0.0.1"
 MEMORY = 1.2  # seconds: a peer sends an Alive four times a second, and with many peers at least once a second
-SESSION, CLOCK = b"sess", b"tclk"  # the second is tactus' own entry (facts: link 1.1)
+SESSION, CLOCK = b"sess", b"tclk"  # two entries; only tactus sends the second (facts: link 1.1)
 
 
 class Company:
@@ -22,7 +22,8 @@ class Company:
         self.lock = threading.Lock()
         # For each node: its session, whether it is a tactus, and when it was last heard.
         self.nodes: dict[bytes, tuple[bytes, bool, float]] = {}
-        # A thread empties the socket at once: datagrams that the kernel drops here would count as an excuse.
+        # A thread empties the socket all the time, because datagrams that the kernel drops here would excuse
+        # errors.
         threading.Thread(target=self.hear, daemon=True).start()
 
     def hear(self) -> None:

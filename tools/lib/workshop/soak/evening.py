@@ -119,7 +119,8 @@ class Evening:
         ports, where = self.ear.hear()
         self.tactus_is_well()
         if (dropped := processes.dropped(link.GROUP[1])) > self.dropped:
-            # Too many datagrams at once for a socket: a tempo among them arrives with the next Alive.
+            # More datagrams came at once than the socket holds. If a tempo was among them, it arrives with
+            # the next Alive.
             self.say(f"Link's datagrams that the kernel dropped: {dropped - self.dropped}")
             self.excuses.give(now, 3, "click", "clock", "phase")
         self.dropped = dropped
@@ -172,7 +173,7 @@ def perform(show: Evening, violated: str, well: Callable[[], str]) -> None:
         print("\n".join(show.recent))
         print(f"broken after {show.now():.1f} s: {wrong}\n{violated}everything: {show.plan['log']}", flush=True)
         status = 1
-    os._exit(status)  # timers of faults that are still to end die with the lab
+    os._exit(status)  # the timers that would end faults later die with the lab
 
 
 def main(words: list[str]) -> None:

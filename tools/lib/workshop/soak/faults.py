@@ -20,19 +20,19 @@ from .. import build
 from ..bench import actors
 from . import evening, invariants, trouble
 
-PATIENCE = 60.0  # seconds until everything must have recovered; peers remember a crashed peer for up to seven
+PATIENCE = 60.0  # seconds for everything to recover; peers count a crashed peer for up to seven
 FOR_GOOD = 15  # seconds after which separated peers of the reference library do not find each other by themselves
 CLEAN = 4  # seconds in a row without an error
-CLICKS = 3  # clicks that must have been judged in these seconds
+CLICKS = 3  # clicks that must have been judged in the clean seconds
 TEMPO = 107.3
 OUTAGE_TEMPOS = [204.1, 66.0, 180.0]
-APART = 0.02  # beats between the hosts, eleven milliseconds
+APART = 0.02  # the beats by which the hosts may differ: eleven milliseconds
 CLOCKS, DISK = "/dev/shm/clocks", "/dev/shm/disk"
 CALLBACK_LIMIT = 0.1  # the share of a period that the audio thread may need
-# The attacks, and the invariants that each excuses. Forgers send 4,000 datagrams a second, none of which peers
-# believe, so no click may suffer.
+# The attacks, and the invariants that each excuses. Forgers send 4,000 datagrams a second. Peers believe none
+# of them, so the attack excuses nothing.
 ATTACKS: dict[str, list[str]] = {"strangers": [], "byes": ["phase"], "broken": ["phase"], "forgers": []}
-Outcome = tuple[float | None, bool]  # the tempo afterwards (None: any), and whether it is the same session
+Outcome = tuple[float | None, bool]  # the tempo after it (None: any), and whether the session is the same
 
 
 class Faults(evening.Evening):
@@ -44,7 +44,7 @@ class Faults(evening.Evening):
         self.said: list[str] = []
         if not self.plan["pipewire"]:
             self.ears_environment = {"CLOCKS": CLOCKS, "LD_PRELOAD": build.native("clocks")}
-            self.another_server()  # a server whose clocks can be set
+            self.another_server()  # start a JACK server whose clocks can be set
         super().begin()
 
     def say(self, text: str) -> None:
@@ -57,7 +57,7 @@ class Faults(evening.Evening):
         self.clocks[:] = wall, self.clocks[1] - slept
 
     def play(self) -> None:
-        # Set another tempo than the default first, so that the disk has something worth remembering.
+        # Set a tempo that is not the default before the fault, so that there is a tempo to save on the disk.
         self.right()
         self.ear.tell(f"tempo {TEMPO}")
         self.right(TEMPO)
@@ -124,7 +124,7 @@ class Faults(evening.Evening):
             if port.endswith("click_1") and heard["latest"] and (apart := self.apart(heard)) > APART:
                 return f"the other host's beat is {apart:.3f} from this one's", 0
             clock = "by_jack" if heard["by_jack"]["n"] else "by_wall"
-            # Ignore cycles that the listener lost, and clocks that tactus makes up for after them.
+            # Ignore lost cycles, and the MIDI clock messages that tactus sends late after a lost cycle.
             for what in ("missing", "doubled") if not where["lost"] else ():
                 if heard[what]:
                     return f"{port}: {len(heard[what])} {what}", 0
@@ -215,7 +215,7 @@ class Faults(evening.Evening):
         self.right(TEMPO)
         for peer in gone:
             self.join(peer.kind)
-        return TEMPO, False  # the peers that could tell have gone
+        return TEMPO, False  # the peers that knew the session have gone
 
     # Faults of the machine.
 
@@ -262,7 +262,7 @@ class Faults(evening.Evening):
             os.kill(process, signal.SIGCONT)
         time.sleep(1)
         self.ear.tell("link on")
-        self.right(TEMPO, 20)  # a peer that does not notice the sleep takes half a minute to measure again
+        self.right(TEMPO, 20)  # a peer that misses the sleep measures only after half a minute
 
     def fault_clock(self) -> None:
         """The wall clock is set back by an hour, and forward again."""
@@ -282,14 +282,14 @@ class Faults(evening.Evening):
         if len([line for line in self.said if "can't be written" in line]) != 1:
             raise invariants.Violation(f"a full disk must be one warning: {self.said}")
         os.unlink(f"{DISK}/full")
-        end = self.now() + 19  # it is tried again every ten seconds
+        end = self.now() + 19  # tactus tries to write again every ten seconds
         while self.now() < end and not any("can be written again" in line for line in self.said):
             self.meanwhile(1)
         if "\"startstop\"" not in pathlib.Path(DISK, "tactus/state.json5").read_text():
             raise invariants.Violation("what was chosen when there was no room was not kept")
         self.controller.send("startstop", 0)
 
-    # An attacker on the wire: see enemy.py.
+    # Attackers on the network (enemy.py).
 
     def attacked(self, kind: str, *excuses: str) -> tuple[str, int]:
         enemy, most = trouble.send_enemy(kind, self.length(4), self.plan["seed"]), 0

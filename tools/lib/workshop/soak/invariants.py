@@ -11,14 +11,14 @@ from . import cast
 
 Heard = dict[str, Any]
 
-# Limits by JACK's clock if it has settled, otherwise by the line of the wall clock, which itself is up to 130 us
-# early (docs/benchmarks.md).
+# The limits of the phase error: by JACK's clock if it has settled, otherwise by the wall clock, which itself
+# is up to 130 us early (docs/benchmarks.md).
 PHASE_LIMIT = {"by_jack": 1000.0, "by_wall": 3000.0}  # microseconds
 PHASE_WINDOW = 5  # seconds of which the median is taken
-REUNION = 6.0  # seconds that the listener needs to follow tactus into another session: it measures that first
-AFTER_REUNION = 2.0  # seconds until the listener judges by the new session
-CATCH_UP = 3.0  # seconds after a lost cycle in which clocks are made up for
-SLOWEST = 4.0  # seconds: at 20 BPM a beat lasts three
+REUNION = 6.0  # seconds in which the listener measures another session and follows tactus into it
+AFTER_REUNION = 2.0  # seconds until the listener judges by the beat of the new session
+CATCH_UP = 3.0  # seconds after a lost cycle in which tactus sends late MIDI clock messages
+SLOWEST = 4.0  # seconds without a click: at 20 BPM a beat lasts three
 ANSWER = 2.0  # seconds for a pong
 GROWTH = {"kilobytes": 3000, "threads": 0, "descriptors": 0}  # allowed beyond the maximum of the first stretch
 
@@ -42,8 +42,8 @@ class Excuses:
 class Invariants:
     def __init__(self, excuses: Excuses, seconds: float) -> None:
         self.excuses = excuses
-        # Later stretches are compared with the first one. The least value of each stretch counts, so that a temporary
-        # guest does not look like growth.
+        # The least value of each later stretch of time is compared with the first stretch. So a value that
+        # grows for a while, such as during a controller's visit, does not count as growth.
         self.stretch = min(60.0, max(6.0, seconds / 4))
         self.samples: dict[str, list[tuple[float, int]]] = {name: [] for name in GROWTH}
         self.baseline: dict[str, int] = {}
@@ -112,7 +112,7 @@ class Invariants:
         if self.excuses.has(now, "click"):
             return
         self.beats = [(when, beat) for when, beat in self.beats if when > now - SLOWEST] + [(now, 60 / where["tempo"])]
-        beats = max(beat for _, beat in self.beats)  # a slow beat may have begun before the tempo rose
+        beats = max(beat for _, beat in self.beats)  # a beat may have begun before the tempo rose
         latest = heard["latest"]
         silence = where["now"] / 1e6 - latest / 1e6 if latest is not None else now
         if silence > 2.5 * beats + 2 and where["lost"] == 0:

@@ -18,7 +18,7 @@ from ..common import LAB, module
 from . import cast, invariants
 
 MOST_PEERS = 5
-SCAN = 6  # seconds until a peer of Ableton's library sees an interface that is back, or another address
+SCAN = 6  # seconds until Ableton's library sees a returned interface or a new address
 WIRE = "10.77.0.1/24"
 
 
@@ -52,7 +52,7 @@ class Show(Protocol):
 class Trouble:
     def __init__(self, seed: int, evening: Show, calm: bool, hostile: bool) -> None:
         self.dice, self.evening = random.Random(seed), evening
-        self.lines: dict[str, float] = {}  # until when each line is busy: only one fault of a kind at a time
+        self.lines: dict[str, float] = {}  # for each kind of fault, the time until which no other may begin
         self.commands: list[tuple[int, Callable[[float], str | None]]] = [
             (10, self.tempo), (4, self.tempo_of_a_peer), (3, self.start_or_stop), (2, self.locate),
                          (4, self.knob), (2, self.nonsense), (2, self.subscriptions), (1, self.query),
@@ -162,7 +162,7 @@ class Trouble:
         packet = bytearray(osc.message("/tactus/click/volume", None, 0.5) if dice.random() < 0.5 else b"#bundle\0" + bytes(24))
         for _ in range(dice.randrange(1, 9)):
             packet[dice.randrange(len(packet))] = dice.randrange(256)
-        # Make sure that the packet is not valid by accident.
+        # Make sure that the random packet is not valid by accident.
         packet[0] = 0xFF
         self.evening.controller.raw(bytes(packet[:dice.randrange(1, len(packet))]))
         return "broken OSC"
@@ -220,8 +220,8 @@ class Trouble:
         victim = self.dice.choice(["tactus", "tactus", "jackd"])
         seconds = self.dice.choice([0.06, 0.3, 1.2]) if victim == "tactus" else 0.06
         process = self.evening.tactus.pid if victim == "tactus" else self.evening.server
-        # tactus cannot play events that are due while it is stopped. Afterwards it sends the missed clocks,
-        # but not the missed clicks.
+        # tactus cannot play events that are due while its process is stopped. After that it sends the missed
+        # MIDI clock messages, but not the missed clicks.
         return self.during(f"{victim} stopped for {seconds} s", "stop", now, seconds, 6, lambda: os.kill(process, signal.SIGSTOP),
                            lambda: os.kill(process, signal.SIGCONT), click=4, clock=4, phase=4, osc=4)
 
@@ -253,7 +253,7 @@ class Trouble:
     def osc_flood(self, now: float) -> str | None:
         packets = [osc.message("/tactus/click/volume", None, self.dice.uniform(0.3, 1)), osc.message("/tactus/nowhere", None, 1),
                    self.dice.randbytes(100)]
-        # All packets of one host share a limit.
+        # All packets of one host share a rate limit, so a ping may have to wait.
         return self.flood("4000 OSC packets at once", now, packets, osc.HOST, osc=5)
 
     def link_flood(self, now: float) -> str | None:
@@ -278,8 +278,8 @@ class Trouble:
         if not self.free("enemy", now, seconds + 3):
             return None
         send_enemy(kind, seconds, self.dice.randrange(10**6))
-        # In a war each peer receives the messages in another order, so peers disagree about the beat until the last
-        # message.
+        # In a "war" (a quick series of tempos from invented peers), each peer receives the messages in
+        # another order. So the peers disagree about the beat until the last message.
         self.excuse(now, seconds, peers=12, phase=5, session=5, **({"click": 5, "clock": 5} if kind == "war" else {}))
         return f"enemy: {kind} for {seconds} s"
 

@@ -29,7 +29,8 @@ def heard(address, arguments, types, source):
     global client
     if address == "/ended":
         return show(f"ended {arguments[0]}")
-    # Answer before printing: a reader of the output may send a command at once, which must come second.
+    # Answer before printing: a reader of the output may send a command at once, and the client must get that
+    # command after this answer.
     if address == "/nsm/server/announce":
         client = source
         if greeting == "refuse":

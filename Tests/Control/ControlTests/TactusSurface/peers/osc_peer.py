@@ -39,7 +39,7 @@ def show(address, arguments):
     shown = []
     for tag, value in arguments:
         shown.append(tag if tag in CONSTANTS else f"{tag}:{value}")
-    # In one write: two threads print, and `print` writes word by word.
+    # Write each line in one call: two threads print, and `print` writes word by word.
     with printing:
         sys.stdout.write(" ".join([address, *shown]) + "\n")
         sys.stdout.flush()

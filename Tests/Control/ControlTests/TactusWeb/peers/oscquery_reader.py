@@ -48,7 +48,7 @@ print(
 )
 print("page", "yes" if "/tactus/tempo" in get("/?HTML")[1] else "no")
 
-# Strangers that say nothing sensible, or nothing at all, do not get in the way.
+# Other clients that send invalid requests, or nothing at all, do not disturb this client.
 silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(8)]
 dice = random.Random(7)
 for _ in range(200):

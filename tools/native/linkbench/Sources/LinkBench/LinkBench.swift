@@ -3,7 +3,7 @@
 import Link
 import Reference
 
-/// Compares our library and the reference by turns, so that disturbances of the machine affect both.
+/// Compares our library and the reference library in turn, so that disturbances of the machine affect both.
 @main
 struct LinkBench {
   static func main() {
@@ -30,7 +30,8 @@ struct LinkBench {
       """)
     ours.isEnabled = false
     reference_delete(theirs)
-    // Fails only on differences that a user would notice: twice as slow is slow, one allocation is too many.
+    // Fails only if our library allocates or locks: a single allocation is too many, but small differences in
+    // speed do not matter.
     exit(audio.ourSins.total == 0 ? 0 : 1)
   }
 
@@ -61,7 +62,7 @@ struct LinkBench {
     return (result.ours, result.theirs, ourSins, theirSins)
   }
 
-  /// The work of an audio callback in each cycle.
+  /// The calls to Link that an audio callback makes in each cycle.
   @_noLocks @_noAllocation
   static func ourTurns(_ audio: inout Link.AudioHandle, _ turns: Int, _ start: Link.Instant) -> Double {
     var sum = 0.0

@@ -12,13 +12,13 @@ Reference *_Nonnull reference_new(double tempo);
 void reference_delete(Reference *_Nonnull link);
 void reference_enable(Reference *_Nonnull link, int on);
 int reference_peers(Reference *_Nonnull link);
-/// Captures for the audio thread and asks for the beat, `turns` times;
-/// the sum keeps the compiler from removing the work.
+/// Captures the session state for the audio thread and asks for the beat, `turns` times. Returns the sum of
+/// the beats, so that the compiler does not remove the work.
 double reference_audio_turns(Reference *_Nonnull link, int turns, int64_t time);
 
 /// Starts counting this thread's allocations and locks.
 void watch_begin(void);
-/// Ends counting: allocations in the upper half, locks in the lower.
+/// Ends counting. Returns the number of allocations in the upper 32 bits, and of locks in the lower.
 uint64_t watch_end(void);
 
 #ifdef __cplusplus
