@@ -12,7 +12,9 @@ struct FarHostTests {
     ("203.0.113.7", "203.0.113.7", 20_819), ("203.0.113.7:9", "203.0.113.7", 9),
     ("2001:db8::1", "2001:db8::1", 20_819), ("[2001:db8::1]:4711", "2001:db8::1", 4711),
   ])
-  func `the host of a room may be written with or without a port`(text: String, host: String, port: Int) throws {
+  func `the host of a room may be written with or without a port`(text: String, host: String, port: Int)
+    throws
+  {
     let read = try #require(FarHost(text))
     #expect(read.host == host && Int(read.port) == port)
     #expect(FarHost(read.description) == read)

@@ -7,7 +7,8 @@ import Testing
 /// Some cells of X. Riley's table, an experiment with five peers on several networks (`FiveNodes`).
 @Suite struct FiveNodesTests {
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
-  func `without delays, beats agree by the rules of Ableton's library and ours`(topology: FiveNodes.Topology) {
+  func `without delays, beats agree by the rules of Ableton's library and ours`(topology: FiveNodes.Topology)
+  {
     for isReference in [true, false] {
       let shares = FiveNodes(topology, .zero, .constant).run(seed: 1, byReference: isReference)
       #expect(shares.hundred > 0.95, "\(isReference)")

@@ -32,7 +32,8 @@ import Testing
     return nil
   }
 
-  @Test(arguments: [0, 5, 20, 100, 1_000]) func `sessions invented by one host do not delay joining the real session`(delay: Int) {
+  @Test(arguments: [0, 5, 20, 100, 1_000])
+  func `sessions invented by one host do not delay joining the real session`(delay: Int) {
     let seconds = join(beside: invented(256, hosts: 1), after: delay)
     #expect(seconds.map { $0 < 0.7 } == true, "\(seconds as Any)")
   }

@@ -161,7 +161,9 @@ import Testing
 
   /// Room 1 is later than room 0 by this number of beats, which is set at either relay.
   @Test(arguments: [(0, 4), (1, -4), (0, 3)])
-  func `a beat distance between rooms survives tempo changes, starts and cuts`(side: Int, distance: Int) throws {
+  func `a beat distance between rooms survives tempo changes, starts and cuts`(side: Int, distance: Int)
+    throws
+  {
     let world = LinkWorld(seed: 6)
     for room in 0...1 {
       world.plug(world.addPeer(partsPerMillion: Double(room) * 20, isRelay: true), intoSegment: 2 * room)

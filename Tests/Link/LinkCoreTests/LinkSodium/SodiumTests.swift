@@ -40,7 +40,9 @@ struct SodiumTests {
         == bytes("b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"))
   }
 
-  @Test(arguments: [0, 1, 30, 512]) func `sealed bytes can be opened only with their key, number and header`(count: Int) throws {
+  @Test(arguments: [0, 1, 30, 512]) func `sealed bytes can be opened only with their key, number and header`(
+    count: Int
+  ) throws {
     let (one, other) = (FarKey((0..<32).map { UInt8($0) })!, FarKey((1..<33).map { UInt8($0) })!)
     let plain = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
     let sealed = Sodium.seal(plain, one, number: 7, header: [3, 1])

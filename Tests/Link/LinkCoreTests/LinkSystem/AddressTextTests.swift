@@ -43,7 +43,9 @@ struct AddressTextTests {
     ("fe80::/10", "febf::1%1", "fec0::1"), ("2001:db8::/65", "2001:db8::7fff:0:0:1", "2001:db8::8000:0:0:1"),
     ("::/0", "1::2", "1.2.3.4"), ("2001:db8::7", "2001:db8::7", "2001:db8::6"),
   ])
-  func `an address range contains only the addresses of its network`(range: String, inside: String, outside: String) throws {
+  func `an address range contains only the addresses of its network`(
+    range: String, inside: String, outside: String
+  ) throws {
     let range = try #require(AddressRange(range))
     #expect(range.contains(try #require(Address(inside))))
     #expect(!range.contains(try #require(Address(outside))))
