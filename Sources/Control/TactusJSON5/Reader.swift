@@ -114,7 +114,9 @@ struct Reader {
       var scalar = scalar
       if scalar == "\\" {
         scanner.advance()
-        guard scanner.skip("u") else { throw scanner.fault("in a name, \\ begins only \\u and four digits") }
+        guard scanner.skip("u") else {
+          throw scanner.fault("in a name, \\ is valid only before u and four digits")
+        }
         scalar = try unicode()
         guard name.isEmpty ? scalar.startsName : scalar.continuesName else {
           throw scanner.fault("\(scalar.shown) in a name needs quotes around it")

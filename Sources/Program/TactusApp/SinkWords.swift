@@ -21,7 +21,7 @@ extension SinkChoice {
     switch reason {
     case .named: "jack/sink says so"
     case .click(let port): "\(port.prefix(40)) plays there"
-    case .programs: "JACK programs play there; the click of tactus is not connected"
+    case .programs: "JACK programs play there, but tactus's click is not connected"
     case .kept: "kept from the start until the transport stops"
     case .nobody: "no JACK program plays, so all count"
     }

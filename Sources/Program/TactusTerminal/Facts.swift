@@ -111,8 +111,8 @@ struct Facts {
     let stop =
       switch state.choices.stopPlace {
       case .here: ""
-      case .bar: ", stops at bar"
-      case .start: ", stops at start"
+      case .bar: ", stop returns to bar"
+      case .start: ", stop returns to start"
       }
     return launch.moment.word + (bars == 0 || launch.moment == .now ? "" : ", count-in \(bars)") + stop
   }

@@ -117,7 +117,8 @@ struct RunningProgramTests {
       (["clock/offset", "0"], "clock/offset is 0 ms now\n"),
       (["startstop", "on"], "startstop is on now\n"), (["startstop", "off"], "startstop is off now\n"),
       (["midi/learn", "tap"], "touch the key, knob or pedal for tempo/tap now\n"),
-      (["midi/learn", ""], "nothing is learned now\n"), (["quantum", "8.0"], ""), (["quantum", "bar"], ""),
+      (["midi/learn", ""], "tactus waits for no MIDI message now\n"), (["quantum", "8.0"], ""),
+      (["quantum", "bar"], ""),
       (["quantum"], "4\n"), (["quantum", "3.5"], ""), (["quantum"], "3.5\n"), (["quantum", "4"], ""),
     ] {
       let done = try await ChildProcess.run(stage.command([program, "send"] + words))

@@ -188,7 +188,7 @@ public struct ShownRoom: Hashable, Sendable {
 extension Table {
   private static let rooms = Node.readings(
     "far/rooms", [.whole(0...10_000), .text(limit: 255)], each: ShownRoom.parameters,
-    "The other rooms for programs: their number, and the reason why none can be reached (empty: "
+    "The number of other rooms, and the reason why none can be reached (empty: "
       + "they can). Then for each room its name, its state as a fixed word, round trip, loss, offset, "
       + "the part of the offset that is applied now, how much later its grid is, and whether a room at "
       + "its address has called. -1: not measured."

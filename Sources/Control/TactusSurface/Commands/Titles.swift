@@ -177,7 +177,7 @@ extension Node {
     "web/reach": "Page's reach, for programs",
     "web/missing": "Missing page addresses",
     "save/outcome": "Last save, for programs",
-    "jack/offset": "JACK's bars earlier by",
+    "jack/offset": "Show JACK's bars earlier by",
     "jack/tick/double": "Ticks with fractions",
     "jack/sink": "You hear other programs at",
     "jack/sink/str": "Ports whose latency counts",

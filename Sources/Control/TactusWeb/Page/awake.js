@@ -30,7 +30,7 @@ export class Awake {
 	}
 }
 
-// Loads the video as a blob, because some browsers would request ranges of a file over HTTP.
+// Loads a blob, because some browsers would request ranges of a file over HTTP.
 async function film() {
 	const video = document.createElement("video");
 	Object.assign(video, { muted: true, loop: true, playsInline: true });

@@ -42,8 +42,7 @@ function controlOf(desk, row, about) {
 // An input element, labelled with its row's name.
 const control = (kind, id, more) => make(kind, { "aria-labelledby": id, "data-control": "", ...more });
 
-// Shows tactus' value in a control. While a finger is on the control it stays as it is, and afterwards it
-// shows the newest value.
+// Shows tactus' value in a control; under a finger, only after the touch.
 export function follow(desk, path, show) {
 	let until = 0;
 	let timer = 0;

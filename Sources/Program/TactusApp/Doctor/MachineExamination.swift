@@ -75,7 +75,7 @@ enum MachineExamination {
 
   private static func clock(_ facts: Facts) -> Finding {
     guard let source = facts.clockSource else {
-      return .note("Clock", "the kernel does not say what its clock is")
+      return .note("Clock", "the kernel does not name its clock source")
     }
     let fine = [
       "tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen", "timebase",

@@ -5,7 +5,7 @@ import LinkSodium
 /// `tactus far-key`: makes, takes over or shows the key that all rooms share.
 struct FarKeyCommand: Subcommand {
   static let name = "far-key"
-  static let summary = "Make the key for sessions with other rooms, or take theirs"
+  static let summary = "Make the key for other rooms, or enter a key that was made there"
   static let description = """
     Makes a key, shows it and keeps it in a file that nobody else on this machine can read.
     The other rooms take the key by tactus far-key --typed: pass it on in a way that nobody

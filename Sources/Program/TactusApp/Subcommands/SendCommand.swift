@@ -58,7 +58,9 @@ struct SendCommand: Conversing {
     else { return }
     let words = RemoteValues([(row, arguments)]).words(row.path)
     if row.path == "midi/learn" {
-      Console.say(words.isEmpty ? "nothing is learned now" : "touch the key, knob or pedal for \(words) now")
+      Console.say(
+        words.isEmpty
+          ? "tactus waits for no MIDI message now" : "touch the key, knob or pedal for \(words) now")
     } else {
       let unit = row.parameters.count == 1 ? row.parameters[0].unit : ""
       Console.say("\(row.path) is \(words)\(unit.isEmpty ? "" : " " + unit) now")

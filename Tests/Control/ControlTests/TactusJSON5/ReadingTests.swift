@@ -132,7 +132,7 @@ func `JSON5 strings are read with all their escapes`(text: String, value: String
     (#"'\udc00'"#, 1, "half of a pair: codes from d800 to dfff are valid only in pairs"),
     (#"'\ud800\u0041'"#, 1, "half of a pair: codes from d800 to dfff are valid only in pairs"),
     (#"{\u0020a: 1}"#, 1, "U+20 in a name needs quotes around it"),
-    (#"{\x41: 1}"#, 1, "in a name, \\ begins only \\u and four digits"),
+    (#"{\x41: 1}"#, 1, "in a name, \\ is valid only before u and four digits"),
     ("\u{7}", 1, "a value was expected, not U+7"),
     ("{a: '\u{1b}[31m', b: \u{1b}}", 1, "a value was expected, not U+1B"),
   ] as [(String, Int, String)])
