@@ -63,8 +63,8 @@ extension Configuration {
       "link-to", in: .far, .value("HOST", .farHost, \.far.calls), reach: .start,
       help:
         "Share a session with the tactus at HOST or HOST:PORT in another room, which must accept calls. "
-        + "\"HOST offset=3\" moves that room's measured time 3 ms earlier, as --link-offset does for all "
-        + "rooms; far/offset changes it. Can be repeated."
+        + "\"HOST offset=3\": that room's clock is 3 ms earlier than measured (--link-offset says it of all "
+        + "rooms); far/offset changes it. Can be repeated."
     ),
     Option(
       "link-accept", in: .far, .value("PORT", .door, \.far.accept, bare: "on"), reach: .start,

@@ -84,7 +84,7 @@ extension CommandHandler {
     let present = state.lists.outputs
     let isNew = !present.contains { $0.name == output.name }
     guard !isNew || present.count < OutputSettings.limit else {
-      return .notNow("at most \(OutputSettings.limit) are possible")
+      return .notNow("at most \(OutputSettings.limit) outputs are possible")
     }
     choose(lasts) { state in
       if let place = state.lists.outputs.firstIndex(where: { $0.name == output.name }) {

@@ -7,9 +7,9 @@ extension Configuration {
     Option(
       "song", in: .session, .value("TITLE=COMMAND, ...", .song, \.songs), isRemembered: true,
       help:
-        "A song of the set list: its title, and the commands that set it up: \"Opener = tempo 128, "
-        + "meter 4 4, click/pattern X..x\". set/next and set/previous go from song to song, by pedal, "
-        + "page and OSC. Up to \(SetSong.limit); can be repeated."
+        "Adds a song to the set list: a title, and the commands that tactus carries out when you go to "
+        + "the song, as in \"Opener = tempo 128, meter 4 4, click/pattern X..x\". A pedal, the page or OSC "
+        + "goes to the next song with set/next. Up to \(SetSong.limit) songs; can be repeated."
     )
   ]
 
@@ -46,7 +46,7 @@ extension CommandHandler {
   func put(_ song: SetSong, lasts: Bool) -> Reply {
     let present = state.lists.songs
     guard present.count < SetSong.limit || present.contains(where: { $0.title == song.title }) else {
-      return .notNow("at most \(SetSong.limit) are possible")
+      return .notNow("at most \(SetSong.limit) songs are possible")
     }
     choose(lasts) { state in
       if let place = state.lists.songs.firstIndex(where: { $0.title == song.title }) {
@@ -61,7 +61,7 @@ extension CommandHandler {
   /// Removes the song with this title from the set list. [any]
   func removeSong(_ title: String, lasts: Bool) -> Reply {
     guard state.lists.songs.contains(where: { $0.title == title }) else {
-      return .notNow("there is no such song")
+      return .notNow("the set list has no such song")
     }
     choose(lasts) { $0.lists.songs.removeAll { $0.title == title } }
     return .accepted

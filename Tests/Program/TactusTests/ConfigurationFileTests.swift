@@ -91,7 +91,7 @@ struct ConfigurationFileTests {
     (
       "{key: ['f1 = tap']}",
       "1: \"key\" takes a list in which each entry is a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
-        + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
+        + "enter or backspace) and its command, such as \"x = start bar\", not \"f1 = tap\""
     ),
     // These texts have a wrong word where only some words are allowed.
     ("{lead: 'me'}", "1: \"lead\" takes link, host, auto or midi, not \"me\""),
@@ -113,8 +113,14 @@ struct ConfigurationFileTests {
     ("{name: ''}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"\""),
     ("{name: 'a\\tb'}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"a?b\""),
     ("{name: 5}", "1: \"name\" takes 1 to 63 bytes of printable text, not 5"),
-    ("{meter: '4'}", "1: \"meter\" takes 1 to 64 and the note, such as 4/4 or 7/8, not \"4\""),
-    ("{meter: [4, 4]}", "1: \"meter\" takes 1 to 64 and the note, such as 4/4 or 7/8, not a list"),
+    (
+      "{meter: '4'}",
+      "1: \"meter\" takes a meter such as 4/4 or 7/8, up to 64 notes of length 1, 2, 4, 8, 16 or 32, not \"4\""
+    ),
+    (
+      "{meter: [4, 4]}",
+      "1: \"meter\" takes a meter such as 4/4 or 7/8, up to 64 notes of length 1, 2, 4, 8, 16 or 32, not a list"
+    ),
     (
       "{'click-pattern': 'Xox'}",
       "1: \"click-pattern\" takes up to 64 letters: X accent, x beat, . silence, not \"Xox\""
@@ -180,7 +186,7 @@ struct ConfigurationFileTests {
         }
         """) == """
           \(file)2: unknown key "tmepo": do you mean "tempo"?
-          \(file)3: "meter" takes 1 to 64 and the note, such as 4/4 or 7/8, not "4"
+          \(file)3: "meter" takes a meter such as 4/4 or 7/8, up to 64 notes of length 1, 2, 4, 8, 16 or 32, not "4"
           \(file)5: "click" takes true or false, not "sometimes"
           \(file)6: "midi": "nte 36 = tap": no such event: do you mean "note 36"?
           \(file)6: "midi": "note 37 = tempo 5": tempo: 20 to 999 BPM, not 5

@@ -140,7 +140,7 @@ struct RunningProgramTests {
       (["quantum", "257"], "quantum takes 0 to 256 beats (3.5 are seven eighths), or bar, not 257"),
       (["peers", "3"], "peers can only be read"),
       (["beat"], "beat is sent to subscribers of the group beat: tactus monitor beat prints it"),
-      (["meter", "4"], "meter takes 2 arguments: "),
+      (["meter", "4"], "meter takes 2 arguments: "), (["set/add"], "set/add takes 1 argument: text"),
       (["quantum", "4", "4"], "quantum takes at most 1 argument, not 2"), ([], "a command is missing"),
     ] {
       let done = try await ChildProcess.run(stage.command([program, "send"] + words))

@@ -18,7 +18,7 @@ public struct NamedOutput: Hashable, Sendable {
 
   public static let longest = 255
   public static let allowed =
-    "NAME=KIND, where KIND is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), and its settings after it as in "
+    "NAME=KIND, where KIND is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), then its settings, as in "
     + "drums=clock offset=4 rate=2"
 
   /// Parses an output's text. A refusal names the part that is wrong.

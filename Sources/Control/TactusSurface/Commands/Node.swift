@@ -4,7 +4,7 @@ import TactusChoices
 import TactusMIDI
 import TactusOSC
 
-/// One row of the table: an address below the root, its arguments, and its help for people.
+/// A row of the table: an address below the root, its arguments, and its help for people.
 public struct Node: Sendable {
   public enum Kind: String, Sendable {
     /// A message with arguments sets the row, and a message without arguments reads the row.
@@ -204,8 +204,7 @@ enum Verb: String, Sendable, CaseIterable {
 }
 
 extension Node {
-  /// The target's arguments for this row. If the row takes a single text, several words are joined to one
-  /// text.
+  /// The target's arguments for this row. For a row with a single text, all words are joined to one text.
   func said(by target: Target) -> [Argument] {
     guard target.arguments.count > 1, parameters.count == 1, case .text = parameters[0], kind != .trigger,
       kind != .value
@@ -283,7 +282,8 @@ extension Node {
 
   private func values(_ arguments: [Argument]) throws(Refusal) -> [Value] {
     guard arguments.count >= parameters.count else {
-      throw .type("\(parameters.count) arguments: \(parameters.map(\.allowed).joined(separator: "; "))")
+      let count = parameters.count == 1 ? "1 argument" : "\(parameters.count) arguments"
+      throw .type("\(count): \(parameters.map(\.allowed).joined(separator: "; "))")
     }
     return try values(of: parameters + optional, arguments)
   }

@@ -34,11 +34,11 @@ public struct OutwardMessage: Hashable, Sendable {
     guard let target = Endpoint(host), target.port > 0, !target.address.isEvery, !target.address.isOfMany,
       !target.address.isIPv6LinkLocal
     else {
-      throw .range("a program's address and port first, such as 192.168.7.9:10023, not \(shown(host))")
+      throw .range("the message begins with ADDRESS:PORT such as 192.168.7.9:10023, not \(shown(host))")
     }
     let letters = address.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"#*,?[]{}\"".utf8.contains($0) }
     guard address.hasPrefix("/"), letters else {
-      throw .range("an OSC address such as /fx/1/par/01 after the port, not \(shown(address))")
+      throw .range("after the port comes an OSC address such as /fx/1/par/01, not \(shown(address))")
     }
     guard words.count - 2 <= Self.mostArguments else {
       throw .range("at most \(Self.mostArguments) arguments")
@@ -120,7 +120,8 @@ public struct OutwardLine: Hashable, Sendable {
     let words = text.drop { $0 == " " }
     let first = words.prefix { $0 != " " }
     guard let moment = OutwardMoment.allCases.first(where: { $0.word == first }) else {
-      throw .range("\(OutwardMoment.allCases.map(\.word).joined(separator: ", ")) first, not \(shown(first))")
+      let moments = OutwardMoment.allCases.map(\.word).joined(separator: ", ")
+      throw .range("the text begins with one of \(moments), not \(shown(first))")
     }
     self.moment = moment
     message = try OutwardMessage(words.dropFirst(first.count))
@@ -151,7 +152,9 @@ private struct OutwardWords {
         all.append(.plain(String(word)))
         rest = rest[word.endIndex...]
       }
-      guard rest.first.map({ $0 == " " }) != false else { throw .range("a space before \(shown(rest))") }
+      guard rest.first.map({ $0 == " " }) != false else {
+        throw .range("a space is missing before \(shown(rest))")
+      }
       rest = rest.drop { $0 == " " }
     }
   }

@@ -23,7 +23,7 @@ public struct SetSong: Hashable, Sendable {
     guard text.utf8.count <= Self.longest, text.isPrintable else {
       throw .range("at most \(Self.longest) bytes of printable text")
     }
-    guard let sign = text.firstIndex(of: "=") else { throw .range(Self.allowed) }
+    guard let sign = text.firstIndex(of: "=") else { throw .range("a song is written \(Self.allowed)") }
     let title = Self.title(of: text)
     guard (1...Self.longestTitle).contains(title.utf8.count) else {
       throw .range("a title has 1 to \(Self.longestTitle) bytes")
@@ -33,7 +33,10 @@ public struct SetSong: Hashable, Sendable {
     var targets: [Target] = []
     for part in parts {
       guard let target = Target(part) else {
-        throw .range("\"\(printable(String(part), limit: 60))\" is not an address followed by its arguments")
+        throw .range(
+          part.allSatisfy { $0 == " " }
+            ? "a command is missing"
+            : "\"\(printable(String(part), limit: 60))\" is not an address followed by its arguments")
       }
       // A song's commands must not start another song.
       guard !target.path.hasPrefix("set/") else {

@@ -9,14 +9,14 @@ extension Table {
     Node.rows(
       of: Choice(
         "link/offset", \.far.offset,
-        "Moves the measured time of the other rooms earlier by this much. If packets are known to take "
-          + "longer to get there than back, set half the difference. While the song plays, a change takes "
-          + "effect slowly, by 0.4 ms a second.",
+        "Corrects the beat of the other rooms: their clock is this much earlier than measured. tactus can "
+          + "measure only the way there and back together. If you know that packets take longer to get there "
+          + "than back, set half the difference. A change takes effect slowly, by 0.4 ms a second.",
         within: .number(FarChoices.offsets, unit: "ms"), in: .far, isRemembered: true),
       Choice(
         "link/distance", \.far.distance,
-        "Plays the beats of the other rooms later by this much; sound from here that takes this long to "
-          + "travel is then in time there. Set it in one room only. If you change it while music plays, the "
+        "Plays the beats of the other rooms this much later than ours. Sound that takes this long from here "
+          + "to there then arrives in time. Set it in one room only. If you change it while music plays, the "
           + "beats of one room jump by the difference.",
         within: .text(limit: 16), in: .far, written: ("Nbeats|Nbars", FarDistance.allowed), isRemembered: true
       ))
@@ -25,8 +25,9 @@ extension Table {
   private static let ofRooms: [Node] = [
     .order(
       "far/offset", [.text(limit: 255), .number(FarChoices.offsets, unit: "ms")],
-      "Moves the measured time of the room of this name (--link-to) earlier by this much, in addition "
-        + "to link/offset. A change takes effect slowly, by 0.4 ms a second."
+      "Corrects the beat of one room, as link/offset does for all; both add up. First the room's name "
+        + "as in --link-to, then how much earlier its clock is than measured. A change takes effect "
+        + "slowly, by 0.4 ms a second."
     ) { values, _ in
       .command(.roomOffset(values[0].text, Micros(rounding: values[1].number * 1000)))
     },

@@ -120,12 +120,13 @@ extension Table {
           + "The time is on CLOCK_MONOTONIC_RAW; the answer to ping has that clock's present value."),
       .feed(
         "song", [.word(["stopped", "waiting", "rolling"]), .exact(unit: "beats")], .exact,
-        "The song's state, and its position. While the song plays, or waits for its start: the session "
-          + "beat of its beat 0. While it is stopped, or JACK waits for a program that missed the start: the "
-          + "song beat at which it stands. If the meter has changed while it plays, three more (d, i, i): "
-          + "the session beat from which its bars are counted, and their meter. While another meter waits "
-          + "for its bar line, three more: the session beat of that line, and that meter. It comes with "
-          + "timeline."),
+        "The song's state, and where the song is. While the song plays or waits for its start, the number "
+          + "is the session's beat at which the song's beat 0 lies. While the song is stopped, or JACK waits "
+          + "for a program that missed the start, it is the song's beat at which the song stands. If the meter "
+          + "has changed while the song plays, three numbers follow (d, i, i): the session's beat from which "
+          + "the bars are counted, and the meter. If another meter waits for its bar line, three more follow: "
+          + "the session's beat of that bar line, and the meter. tactus sends song whenever it sends timeline."
+      ),
     ]
 
   static let conversation: [Node] = [

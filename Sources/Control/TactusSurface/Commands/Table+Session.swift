@@ -75,7 +75,9 @@ extension Table {
           + "for all of Link, and BPM counts quarters: a bar of 7/8 is 3.5 beats long, and clicks seven "
           + "times.",
         in: .session,
-        letter: "m", written: ("N/UNIT", "1 to 64 and the note, such as 4/4 or 7/8"), isRemembered: true),
+        letter: "m",
+        written: ("N/UNIT", "a meter such as 4/4 or 7/8, up to 64 notes of length 1, 2, 4, 8, 16 or 32"),
+        isRemembered: true),
       Choice(
         "lead", \.lead,
         "Where tempo and beat come from: the Link session (link), JACK's timebase master (host), that "

@@ -33,7 +33,9 @@ extension Table {
     },
     .value(
       "set/song", [.text(limit: SetSong.longestTitle)],
-      "The title of the current song. Set it to go to the song of that title.", optional: [when],
+      "The title of the current song. Send another title to go to that song: at once, or on the next "
+        + "beat or bar.",
+      optional: [when],
       read: { [.text($0.own.song)] },
       write: { values, it throws(Refusal) in
         guard it.state.lists.songs.contains(where: { $0.title == values[0].text }) else {
@@ -59,7 +61,8 @@ extension Table {
       .command(.song(try SetSong(values[0].text)))
     },
     .order(
-      "set/remove", [.text(limit: SetSong.longestTitle)], "Removes the song of this TITLE from the set list.",
+      "set/remove", [.text(limit: SetSong.longestTitle)],
+      "Removes the song with this title from the set list.",
       from: .thisMachine
     ) { values, _ in .command(.removeSong(values[0].text)) },
   ]

@@ -85,7 +85,9 @@ extension SurfaceMachine {
       reading.own.lesson = ""
       return tellChanges()
     }
-    guard let target = Target(text) else { throw .range("an address and its arguments") }
+    guard let target = Target(text) else {
+      throw .range("an address with its arguments, such as tempo/tap or start bar")
+    }
     if let objection = table.objection(to: [target]) { throw .range(objection) }
     midi.learn(target)
     reading.own.lesson = target.description

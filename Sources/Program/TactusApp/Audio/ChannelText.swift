@@ -31,7 +31,7 @@ struct SentText: Equatable {
     }
   }
 
-  static let allowed = ValueRule("a name, or as in Bass=mono, Bass=PORT and Drums=PORT,PORT") {
+  static let allowed = ValueRule("a name, alone or as in Bass=mono, Bass=PORT or Drums=PORT,PORT") {
     SentText($0) != nil
   }
 }
@@ -65,7 +65,7 @@ struct ReceivedText: Equatable {
   func matches(_ channel: String) -> Bool { NamePattern(name).matches(channel) }
 
   static let allowed = ValueRule(
-    "PEER/CHANNEL, where * stands for anything, or as in PEER/CHANNEL=1bar with a delay (\(AudioDelay.allowed))"
+    "PEER/CHANNEL, where * stands for any text, alone or with a delay as in PEER/CHANNEL=1bar (\(AudioDelay.allowed))"
   ) { ReceivedText($0) != nil }
 }
 
@@ -93,7 +93,7 @@ extension SurfaceState {
     let others = lines.filter { !isSame($0) }
     guard isOn else { return others }
     guard others.count < AudioChannelPorts.limit else {
-      throw Refusal(.notNow, "at most \(AudioChannelPorts.limit) are possible")
+      throw Refusal(.notNow, "at most \(AudioChannelPorts.limit) channels are possible")
     }
     return others + [line]
   }

@@ -137,11 +137,11 @@ extension ValueRule {
   }
   /// A binding of a key, knob or pedal at the port `control`.
   static let binding = ValueRule(
-    "an event and what it moves, such as \"note 36 ch 10 = tap\" or \"cc 7 = click/volume\"",
+    "an event and its command, such as \"note 36 ch 10 = tap\" or \"cc 7 = click/volume\"",
     judge: { judge($0, as: MIDIBinding.self, ofKey: false) })
   /// A binding of a key of the terminal view.
   static let key = ValueRule(
-    "a key (an ASCII character, \(Key.names.inWords)) and what it does, such as \"x = start bar\"",
+    "a key (an ASCII character, \(Key.names.inWords)) and its command, such as \"x = start bar\"",
     judge: { judge($0, as: KeyBinding.self, ofKey: true) })
 
   private static func judge<Event>(

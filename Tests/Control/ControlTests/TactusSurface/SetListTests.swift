@@ -48,8 +48,8 @@ struct SetListTests {
 
   @Test(arguments: [
     ("", "TITLE = COMMAND"), ("Opener", "TITLE = COMMAND"), ("= tempo 100", "title has 1 to 64"),
-    ("A = tempo 1000", "20 to 999"), ("A = tmpo 100", "do you mean tempo"), ("A =", "is not an address"),
-    ("A = tempo 100,", "is not an address"), ("A = set/next", "can't change the set"),
+    ("A = tempo 1000", "20 to 999"), ("A = tmpo 100", "do you mean tempo"), ("A =", "a command is missing"),
+    ("A = tempo 100,", "a command is missing"), ("A = set/next", "can't change the set"),
     ("A = tempo/tap, set/go 1", "can't change the set"), ("A = /tactus/set/next", "can't change the set"),
     ("A = tempo 90..140", "no range"), ("A = peers", "can't be set"),
     ("A = click/volume", "needs its arguments"),
