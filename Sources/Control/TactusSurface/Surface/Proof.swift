@@ -11,9 +11,9 @@ extension SurfaceMachine {
     peer.isBrowser || isPaired(peer) || subscribers.contains { $0.target == peer && $0.hears }
   }
 
-  mutating func mayBeTold(_ peer: Peer, bytes: Int) -> Bool {
+  mutating func maySend(_ peer: Peer, bytes: Int) -> Bool {
     hears(peer)
-      || rates.mayBeTold(
+      || rates.maySend(
         peer.endpoint.address, bytes: bytes, at: now, isReserved: isSubscribed(peer.endpoint.address))
   }
 

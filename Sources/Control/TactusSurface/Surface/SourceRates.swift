@@ -29,13 +29,13 @@ struct SourceRates {
 
   var count: Int { sources.count }
 
-  mutating func mayBeToldOff(_ source: Endpoint, at now: Micros) -> Bool {
+  mutating func mayReplyWithError(_ source: Endpoint, at now: Micros) -> Bool {
     with(source, at: now) { $0.errors.trySpend(at: now) }
   }
 
   /// Limits the suggestions to each host, because they are costly to find.
   mutating func mayBeAdvised(_ host: Address, at now: Micros) -> Bool {
-    mayBeToldOff(Endpoint(host, port: 0), at: now)
+    mayReplyWithError(Endpoint(host, port: 0), at: now)
   }
 
   /// Allows a reminder once a minute.
@@ -46,7 +46,7 @@ struct SourceRates {
   /// - Parameter isReserved: whether the host is subscribed. It then has a limit of its own, however many
   /// other hosts there are. Otherwise a flood of forged sources could keep a new tablet from getting its
   /// `proof`.
-  mutating func mayBeTold(_ host: Address, bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
+  mutating func maySend(_ host: Address, bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
     with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.trySpend(Double(bytes), at: now) }
   }
 

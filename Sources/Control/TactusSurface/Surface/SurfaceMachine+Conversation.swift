@@ -190,7 +190,7 @@ extension SurfaceMachine {
     _ = allowance.trySpend(Cost.refusal)
     reading.own.errors += 1
     comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
-    guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
+    guard rates.mayReplyWithError(peer.endpoint, at: now) else { return }
     // The suggestion costs more than all the rest, so compute it only if the error is sent. All strangers
     // share one limit for suggestions.
     let advised = trust(in: peer) == .stranger ? .v4(0) : peer.host
@@ -237,7 +237,7 @@ extension SurfaceMachine {
   }
 
   mutating func sendPacket(_ bytes: [UInt8], to peer: Peer) {
-    guard mayBeTold(peer, bytes: bytes.count) else { return }
+    guard maySend(peer, bytes: bytes.count) else { return }
     put(packet: bytes, to: peer)
   }
 

@@ -83,7 +83,7 @@ extension SurfaceMachine {
   /// Sends all of these datagrams, or none if there is not room for all.
   private mutating func tell(_ datagrams: [[UInt8]], to index: Int) -> Bool {
     let target = subscribers[index].target
-    guard mayBeTold(target, bytes: datagrams.reduce(0) { $0 + $1.count }) else {
+    guard maySend(target, bytes: datagrams.reduce(0) { $0 + $1.count }) else {
       subscribers[index].nextFlush = now + SurfaceLimits.unprovenInterval
       noteUnproven(index)
       return false

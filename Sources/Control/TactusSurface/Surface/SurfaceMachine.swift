@@ -204,7 +204,7 @@ struct SurfaceMachine {
 
   private mutating func malformed(_ reason: MalformedPacket, from peer: Peer) {
     counters.malformed += 1
-    if rates.mayBeToldOff(peer.endpoint, at: now) {
+    if rates.mayReplyWithError(peer.endpoint, at: now) {
       note(.malformed(reason.rawValue, from: peer.endpoint))
     }
   }

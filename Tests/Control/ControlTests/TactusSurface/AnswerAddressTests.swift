@@ -34,7 +34,7 @@ struct AnswerAddressTests {
     let studio = try home.perform { [settings] in try Studio(settings) }
     defer { studio.close() }
     let listener = Endpoint(try #require(Address(asked)), port: UInt16(studio.port))
-    let heard = try other.perform { [listener] in
+    let answers = try other.perform { [listener] in
       let controller = try DatagramSocket(connectingTo: listener)
       var buffer = [UInt8](repeating: 0, count: 65_536)
       return ["/tactus/ping", "/tactus/subscribe"].map { address in
@@ -46,6 +46,6 @@ struct AnswerAddressTests {
         return String(decoding: buffer.prefix(max(0, count)).prefix { $0 != 0 }, as: UTF8.self)
       }
     }
-    #expect(heard == ["/tactus/pong", "/tactus/subscribed"])
+    #expect(answers == ["/tactus/pong", "/tactus/subscribed"])
   }
 }

@@ -35,7 +35,7 @@ struct BendTests {
     desk.update { $0.timeline = $0.timeline.turned(to: present, at: start) }
     let before = desk.program.state.timeline
     desk.send("/tactus/bend/push", .int32(1))
-    #expect(desk.told("bend/push").isEmpty)
+    #expect(desk.valuesSent("bend/push").isEmpty)
     desk.wait(2)
     #expect(abs(desk.program.state.tempo.beatsPerMinute - 121.37 * 1.03) < 0.001)
     desk.send("/tactus/bend/push", .int32(0))

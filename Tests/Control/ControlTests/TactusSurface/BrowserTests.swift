@@ -27,8 +27,8 @@ struct BrowserTests {
     desk.send("/tactus/click", .int32(1), from: phone)
     #expect(desk.program.commands == [.set("click", .flag(true))] && desk.orders.map(\.isPaired) == [true])
     desk.send("/tactus/subscribe", .string("state"), from: phone)
-    #expect(desk.told("proof").isEmpty && desk.told("tempo") == [[.float32(120)]])
-    #expect(desk.told("subscribed") == [[.int32(30_001), .string("state"), .int32(0)]])
+    #expect(desk.valuesSent("proof").isEmpty && desk.valuesSent("tempo") == [[.float32(120)]])
+    #expect(desk.valuesSent("subscribed") == [[.int32(30_001), .string("state"), .int32(0)]])
     #expect(desk.machine.trust(in: phone) == .trusted)
     desk.send("/tactus/midi/learn", .string("tap"), from: phone)
     #expect(desk.errors.isEmpty)
@@ -39,11 +39,11 @@ struct BrowserTests {
     let phone = Self.phone(1, isPaired: false)
     var desk = Self.desk(phone)
     desk.send("/tactus/subscribe", .string("state beat exact"), from: phone)
-    #expect(desk.told("tempo") == [[.float32(120)]] && !desk.told("timeline").isEmpty)
+    #expect(desk.valuesSent("tempo") == [[.float32(120)]] && !desk.valuesSent("timeline").isEmpty)
     for read in ["ping", "query", "tempo", "midi/list", "unsubscribe"] {
       desk.send("/tactus/\(read)", from: phone)
     }
-    #expect(desk.errors.isEmpty && desk.told("pong").count == 1)
+    #expect(desk.errors.isEmpty && desk.valuesSent("pong").count == 1)
     for row in Table.standard.rows where row.isWritable && row.kind != .verb {
       desk.forget()
       desk.wait(1)
@@ -71,12 +71,12 @@ struct BrowserTests {
     let phone = Self.phone(1)
     let studio = try Studio()
     defer { studio.close() }
-    let seen = Mutex<[(told: Message, outputs: Int)]>([])
+    let seen = Mutex<[(message: Message, outputs: Int)]>([])
     let surface = studio.surface
     surface.post { [weak surface] bytes, _ in
-      guard let surface, let told = try? bytes.withUnsafeBytes(LibloCodec.messages) else { return }
+      guard let surface, let messages = try? bytes.withUnsafeBytes(LibloCodec.messages) else { return }
       let outputs = surface.snapshot.reading.state.lists.outputs.count
-      seen.withLock { $0 += told.map { ($0, outputs) } }
+      seen.withLock { $0 += messages.map { ($0, outputs) } }
     }
     defer { surface.post(nil) }
     _ = surface.receive(LibloCodec.encode(Message("/tactus/subscribe", .string("state"))), from: phone)
@@ -84,10 +84,10 @@ struct BrowserTests {
       let output = Message("/tactus/out/add", .string("c\(number)=clock"))
       _ = surface.receive(LibloCodec.encode(output), from: phone)
       let changes = Message("/tactus/out/changes", .int32(Int32(number)))
-      #expect(studio.wait { seen.withLock { $0.contains { $0.told == changes } } })
+      #expect(studio.wait { seen.withLock { $0.contains { $0.message == changes } } })
     }
-    for (told, outputs) in seen.withLock({ $0 }) where told.address == "/tactus/out/changes" {
-      #expect(told.arguments == [.int32(Int32(outputs))])
+    for (message, outputs) in seen.withLock({ $0 }) where message.address == "/tactus/out/changes" {
+      #expect(message.arguments == [.int32(Int32(outputs))])
     }
   }
 
@@ -100,7 +100,7 @@ struct BrowserTests {
     desk.forget()
     desk.update { $0.link.peers = 3 }
     desk.wait(0.1)
-    #expect(desk.told("peers") == [[.int32(3)]])
+    #expect(desk.valuesSent("peers") == [[.int32(3)]])
     // This subscription would take effect after the connection has ended, so it must not be accepted.
     desk.send(
       bytes: Self.later("/tactus/subscribe", .string("state"), desk.timetag(in: 0.5)), from: phone)
@@ -110,9 +110,9 @@ struct BrowserTests {
     desk.wait(1)
     desk.update { $0.link.peers = 4 }
     desk.wait(1)
-    #expect(desk.told("peers").isEmpty && desk.machine.subscribers.isEmpty)
+    #expect(desk.valuesSent("peers").isEmpty && desk.machine.subscribers.isEmpty)
     desk.send("/tactus/tempo", from: phone)
-    #expect(desk.told("tempo").isEmpty, "a packet that was still waiting")
+    #expect(desk.valuesSent("tempo").isEmpty, "a packet that was still waiting")
   }
 
   @Test
@@ -197,10 +197,10 @@ struct BrowserTests {
       // The first move is sent to the other phone, whose user does not touch the fader yet.
       if step == 1 { desk.forget() }
     }
-    #expect(desk.told("click/volume").isEmpty, "moved under a finger")
+    #expect(desk.valuesSent("click/volume").isEmpty, "moved under a finger")
     desk.wait(0.5)
     for phone in [left, right] {
-      #expect(desk.told("click/volume", to: phone.endpoint) == [[.float32(0.9 - 0.2)]])
+      #expect(desk.valuesSent("click/volume", to: phone.endpoint) == [[.float32(0.9 - 0.2)]])
     }
   }
 }

@@ -72,15 +72,16 @@ struct CostTests {
       desk.send(bytes: query, from: stranger)
       desk.wait(0.01)
     }
-    let told = desk.datagrams.filter { $0.to == stranger.endpoint }.reduce(0) { $0 + $1.bytes.count }
-    #expect((30_000...33_000 + 8 * 1000 * query.count).contains(told), "\(told) bytes in ten seconds")
+    let bytesSent = desk.datagrams.filter { $0.to == stranger.endpoint }.reduce(0) { $0 + $1.bytes.count }
+    #expect(
+      (30_000...33_000 + 8 * 1000 * query.count).contains(bytesSent), "\(bytesSent) bytes in ten seconds")
     for peer in [Desk.tablet, Desk.local] {
       desk.forget()
       for _ in 0..<30 {
         desk.send("/tactus/query", from: peer)
         desk.wait(2)
       }
-      #expect(desk.told("update", to: peer.endpoint).count == 60)
+      #expect(desk.valuesSent("update", to: peer.endpoint).count == 60)
     }
   }
 
@@ -110,12 +111,12 @@ struct CostTests {
     var search = Search(dice: PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15))
     let fresh = busy()
     var best: (packet: [Message], work: Int) = ([], 0)
-    var dearest = best
-    var patience = 0
+    var costliest = best
+    var failures = 0
     var tries = 0
     // Continue the search until it finds a costly packet: otherwise the search proves nothing.
-    let dear = Cost.datagram / 7
-    while tries < 60 || dearest.work <= dear && tries < 600 {
+    let costly = Cost.datagram / 7
+    while tries < 60 || costliest.work <= costly && tries < 600 {
       tries += 1
       let packet = search.changed(best.packet)
       var bytes = Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1]
@@ -129,15 +130,16 @@ struct CostTests {
       #expect(desk.cost <= Cost.datagram)
       let work = work(desk, desk.machine.counters.patternSteps)
       if work > best.work {
-        (best, patience) = ((packet, work), 0)
+        (best, failures) = ((packet, work), 0)
       } else {
-        patience += 1
+        failures += 1
       }
-      if best.work > dearest.work { dearest = best }
-      if patience > 25 { (best, patience) = (([], 0), 0) }
+      if best.work > costliest.work { costliest = best }
+      if failures > 25 { (best, failures) = (([], 0), 0) }
     }
-    #expect(dearest.work > dear)
+    #expect(costliest.work > costly)
     #expect(
-      dearest.work <= Cost.datagram, "\(dearest.packet.count) of \(dearest.packet.first?.address ?? "")")
+      costliest.work <= Cost.datagram, "\(costliest.packet.count) of \(costliest.packet.first?.address ?? "")"
+    )
   }
 }

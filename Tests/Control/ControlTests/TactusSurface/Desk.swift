@@ -120,8 +120,8 @@ struct Desk {
     }
   }
 
-  /// All arguments that were sent at an address since the last call of `forget`.
-  func told(_ path: String, to endpoint: Endpoint? = nil) -> [[Argument]] {
+  /// The arguments of each message that was sent at an address since the last call of `forget`.
+  func valuesSent(_ path: String, to endpoint: Endpoint? = nil) -> [[Argument]] {
     sent.filter { $0.message.address == "/tactus/" + path && (endpoint == nil || $0.to == endpoint) }
       .map(\.message.arguments)
   }

@@ -140,7 +140,7 @@ struct DispatchTests {
       desk.machine.leftOut(total)
       desk.wait(1)
     }
-    #expect(desk.told("errors").last == [.int32(8)], "\(desk.told("errors"))")
+    #expect(desk.valuesSent("errors").last == [.int32(8)], "\(desk.valuesSent("errors"))")
     #expect(desk.machine.counters.refused == 1 && desk.machine.counters.leftOut == 7)
   }
 
@@ -165,9 +165,9 @@ struct DispatchTests {
     #expect(!desk.program.commands.contains(.takeover))
     desk.forget()
     desk.send("/tactus/click/vol*")
-    #expect(desk.told("click/volume").count == 1)
+    #expect(desk.valuesSent("click/volume").count == 1)
     desk.send("//db")
-    #expect(desk.told("click/volume/db").count == 1)
+    #expect(desk.valuesSent("click/volume/db").count == 1)
     desk.forget()
     desk.send("/tactus/zz*")
     #expect(desk.errorCodes == [1])
@@ -334,7 +334,7 @@ struct DispatchTests {
     var desk = Desk()
     desk.program.refuses = Refusal(.notNow, "no JACK server")
     desk.send("/tactus/jack/rolling", .float32(1))
-    #expect(desk.told("jack/rolling") == [[.float32(0)]])
+    #expect(desk.valuesSent("jack/rolling") == [[.float32(0)]])
     #expect(desk.errors == ["jack/rolling: no JACK server"] && desk.errorCodes == [4])
   }
 

@@ -25,7 +25,7 @@ struct FloodTests {
   }
 
   private let ping = LibloCodec.encode(Message("/tactus/ping"))
-  private let dear = LibloCodec.encode(Message("//*"))
+  private let costlyPacket = LibloCodec.encode(Message("//*"))
 
   /// The longest wait of a ping that is sent four times a second for four seconds, during a flood of `flood`
   /// packets a second. nil: a ping was lost, or the flood did not fill the inbox.
@@ -57,7 +57,7 @@ struct FloodTests {
   func `a flood from new ports or hosts each time hardly delays a controller`(
     flood: Int
   ) {
-    for (packet, cost) in [(nonsense, Cost.message + Cost.suggestion), (dear, Cost.datagram)] {
+    for (packet, cost) in [(nonsense, Cost.message + Cost.suggestion), (costlyPacket, Cost.datagram)] {
       let besidePorts = longest(
         beside: flood, of: packet, costing: cost, from: { port($0 % 60_000) }, trust: .stranger)
       #expect(
@@ -76,7 +76,7 @@ struct FloodTests {
       Peer(
         Browser(number: $0, isPaired: false), at: Endpoint(Address.v4(0x0a00_0100), port: UInt16(4000 + $0)))
     }
-    for (packet, cost) in [(dear, Cost.datagram), (dear, 150), (ping, Cost.message)] {
+    for (packet, cost) in [(costlyPacket, Cost.datagram), (costlyPacket, 150), (ping, Cost.message)] {
       let found = longest(
         beside: 4000, of: packet, costing: cost, from: { browsers[$0 % 8] }, trust: .known, of: .known)
       #expect(found == .zero, "\(String(describing: found))")
@@ -93,7 +93,7 @@ struct FloodTests {
     ports: Int, flood: Int
   ) {
     let packets = [
-      (ping, Cost.message), (dear, Cost.datagram), (dear, 300), (query, 220), (query, 450),
+      (ping, Cost.message), (costlyPacket, Cost.datagram), (costlyPacket, 300), (query, 220), (query, 450),
       (nonsense, Cost.message + Cost.suggestion), (nonsense, Cost.message + Cost.refusal),
     ]
     var dice = Dice(seed: 3)
@@ -138,7 +138,7 @@ struct FloodTests {
     desk.send("/tactus/subscribe", .int32(9000))
     let other = Peer(Endpoint(Desk.tablet.endpoint.address, port: 1))
     #expect(desk.machine.trust(in: other) == .known)
-    let proof = desk.told("proof").last ?? []
+    let proof = desk.valuesSent("proof").last ?? []
     desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: proof)))
     #expect(desk.machine.trust(in: other) == .trusted)
     #expect(Desk(.paired).machine.trust(in: Desk.tablet) == .trusted)
@@ -153,7 +153,7 @@ struct FloodTests {
       #expect(served(&inbox, at: now, cost: Cost.message) == [ping])
       now = now + Micros(10_000)
     }
-    for source in 0..<3000 { inbox.put(dear, from: host(source), trust: .stranger, at: now) }
+    for source in 0..<3000 { inbox.put(costlyPacket, from: host(source), trust: .stranger, at: now) }
     #expect(inbox.count == SurfaceLimits.inbox)
     inbox.put(ping, from: host(5000), trust: .stranger, at: now)
     #expect(inbox.next(at: now)?.datagram == ping)
@@ -176,7 +176,7 @@ struct FloodTests {
 
   @Test
   func `all floods of packets together get less than a tenth of a core`() {
-    for (packet, cost) in [(ping, Cost.message), (dear, Cost.datagram), (dear, 1)] {
+    for (packet, cost) in [(ping, Cost.message), (costlyPacket, Cost.datagram), (costlyPacket, 1)] {
       var inbox = Inbox()
       var spent = 0
       for millisecond in 0..<20_000 {
@@ -291,6 +291,6 @@ struct FloodTests {
     #expect(crowded <= 3 * SurfaceLimits.sources + 5, "\(crowded)")
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)
-    #expect(desk.told("pong").count == 1)
+    #expect(desk.valuesSent("pong").count == 1)
   }
 }

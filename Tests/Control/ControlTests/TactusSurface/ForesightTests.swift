@@ -27,16 +27,16 @@ struct ForesightTests {
     return desk
   }
 
-  private func told(_ desk: Desk) -> [QueuedChange?] { desk.queued.map(\.change) }
+  private func queuedChanges(of desk: Desk) -> [QueuedChange?] { desk.queued.map(\.change) }
 
   @Test
   func `a song's tempo and meter are announced before the song's bar`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1), .string("bar"))
     let change = QueuedChange(at: Beats(8), tempo: Tempo(128), meter: Meter(beatsPerBar: 7, beatType: 8))
-    #expect(told(desk) == [change] && desk.orders.isEmpty)
+    #expect(queuedChanges(of: desk) == [change] && desk.orders.isEmpty)
     desk.wait(2)
-    #expect(told(desk) == [change, nil])
+    #expect(queuedChanges(of: desk) == [change, nil])
     #expect(desk.program.state.tempo == Tempo(128) && desk.program.state.choices.meter == change.meter)
     #expect(desk.queued.last?.orders == desk.orders.count)
   }
@@ -47,11 +47,11 @@ struct ForesightTests {
     desk.send("/tactus/tempo", .float32(150), .string("bar"))
     desk.send("/tactus/tempo", .float32(90), .string("beat"))
     #expect(
-      told(desk) == [
+      queuedChanges(of: desk) == [
         QueuedChange(at: Beats(8), tempo: Tempo(150)), QueuedChange(at: Beats(6), tempo: Tempo(90)),
       ])
     desk.send("/tactus/set/go", .int32(3))
-    #expect(told(desk).count == 3 && told(desk).last == .some(nil))
+    #expect(queuedChanges(of: desk).count == 3 && queuedChanges(of: desk).last == .some(nil))
     desk.wait(3)
     #expect(desk.program.state.tempo == Tempo(120))
   }
@@ -79,12 +79,12 @@ struct ForesightTests {
     #expect(desk.queued.isEmpty)
     desk.send("/tactus/set/go", .int32(1), .string("bar"))
     desk.send("/tactus/set/go", .int32(4), .string("bar"))
-    #expect(told(desk).last == QueuedChange(at: Beats(8), meter: Meter(beatsPerBar: 3)))
+    #expect(queuedChanges(of: desk).last == QueuedChange(at: Beats(8), meter: Meter(beatsPerBar: 3)))
     let changed = try SetSong("Waltz = tempo 100")
     desk.update { $0.lists.songs[3] = changed }
-    #expect(told(desk).last == QueuedChange(at: Beats(8), tempo: Tempo(100)))
+    #expect(queuedChanges(of: desk).last == QueuedChange(at: Beats(8), tempo: Tempo(100)))
     desk.update { $0.lists.songs.remove(at: 3) }
-    #expect(told(desk).last == .some(nil))
+    #expect(queuedChanges(of: desk).last == .some(nil))
   }
 
   @Test
@@ -93,8 +93,8 @@ struct ForesightTests {
     desk.send("/tactus/set/go", .int32(1), .string("bar"))
     desk.update { $0.leading = .host }
     let meter = Meter(beatsPerBar: 7, beatType: 8)
-    #expect(told(desk).last == QueuedChange(at: Beats(8), meter: meter))
+    #expect(queuedChanges(of: desk).last == QueuedChange(at: Beats(8), meter: meter))
     desk.update { $0.leading = .link }
-    #expect(told(desk).last == QueuedChange(at: Beats(8), tempo: Tempo(128), meter: meter))
+    #expect(queuedChanges(of: desk).last == QueuedChange(at: Beats(8), tempo: Tempo(128), meter: meter))
   }
 }

@@ -11,7 +11,7 @@ import Testing
 /// that a router forwards, and with addresses of neighbours that do not exist.
 @Suite("A hostile neighbour", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct NeighbourTests {
-  static let here = Address.v4(0x0a32_0001)
+  static let ownAddress = Address.v4(0x0a32_0001)
   static let near = Address.v4(0x0a32_0002)
   static let far = Address.v4(0xcb00_7107)
 
@@ -36,25 +36,25 @@ struct NeighbourTests {
     port = studio.surface.endpoints[0].port
   }
 
-  private func said(_ address: String, _ arguments: Argument...) -> [UInt8] {
+  private func packet(_ address: String, _ arguments: Argument...) -> [UInt8] {
     LibloCodec.encode(Message(address, arguments: arguments))
   }
 
   @Test
   func `an OSC sender in our network is obeyed, one in another network is not`() throws {
     defer { studio.close() }
-    let talk = [
-      said("/tactus/ping"), said("/tactus/tempo", .float32(99)), said("/tactus/query"), said("//*"),
-      said("/tactus/subscribe", .string("all")), said("/tactus/start"), said("/tactus/quit"),
+    let packets = [
+      packet("/tactus/ping"), packet("/tactus/tempo", .float32(99)), packet("/tactus/query"), packet("//*"),
+      packet("/tactus/subscribe", .string("all")), packet("/tactus/start"), packet("/tactus/quit"),
     ]
     try other.perform { [studio, port] in
       let far = try Speaker(Self.far)
-      for packet in talk { far.send(packet, to: Endpoint(Self.here, port: port)) }
+      for packet in packets { far.send(packet, to: Endpoint(Self.ownAddress, port: port)) }
       let near = try Speaker(Self.near)
-      near.send(talk[0], to: Endpoint(Self.here, port: port))
-      #expect(near.hears("/tactus/pong"))
-      #expect(studio.wait { studio.surface.counters.strangers == talk.count })
-      #expect(!far.hears("", patience: 0) && studio.commands.isEmpty)
+      near.send(packets[0], to: Endpoint(Self.ownAddress, port: port))
+      #expect(near.receives("/tactus/pong"))
+      #expect(studio.wait { studio.surface.counters.strangers == packets.count })
+      #expect(!far.receives("", withinSeconds: 0) && studio.commands.isEmpty)
       #expect(studio.notices == [.stranger(Self.far, areNamed: false)])
     }
   }
@@ -64,11 +64,11 @@ struct NeighbourTests {
     throws
   {
     defer { studio.close() }
-    let ping = said("/tactus/ping"), subscribe = said("/tactus/subscribe", .string("heartbeat"))
+    let ping = packet("/tactus/ping"), subscribe = packet("/tactus/subscribe", .string("heartbeat"))
     let lost = try other.perform { [home, studio, port] in
       let near = try Speaker(Self.near)
-      near.send(subscribe, to: Endpoint(Self.here, port: port))
-      #expect(near.hears("/tactus/subscribed"))
+      near.send(subscribe, to: Endpoint(Self.ownAddress, port: port))
+      #expect(near.receives("/tactus/subscribed"))
       let raw = socket(AF_INET, Int32(SOCK_RAW.rawValue), Int32(IPPROTO_RAW))
       defer { close(raw) }
       var lost = 0
@@ -76,18 +76,18 @@ struct NeighbourTests {
         for number in 0..<100 {
           forge(
             raw, ping, from: Endpoint(.v4(0x0a32_000a + UInt32(number * 2)), port: UInt16(1024 + turn)),
-            to: Endpoint(Self.here, port: port))
+            to: Endpoint(Self.ownAddress, port: port))
           if number % 20 == 0 { usleep(10_000) }
         }
-        near.send(ping, to: Endpoint(Self.here, port: port))
-        if !near.hears("/tactus/pong", patience: 1) { lost += 1 }
+        near.send(ping, to: Endpoint(Self.ownAddress, port: port))
+        if !near.receives("/tactus/pong", withinSeconds: 1) { lost += 1 }
         lost += try home.perform {
           let local = try Speaker(.loopback)
           local.send(ping, to: Endpoint(.loopback, port: port))
-          return local.hears("/tactus/pong", patience: 1) ? 0 : 1
+          return local.receives("/tactus/pong", withinSeconds: 1) ? 0 : 1
         }
       }
-      #expect(studio.surface.counters.datagrams > 300, "they must have come")
+      #expect(studio.surface.counters.datagrams > 300, "too few forged packets arrived")
       return lost
     }
     #expect(lost == 0, "of 40")
@@ -106,9 +106,9 @@ private func forge(_ raw: Int32, _ payload: [UInt8], from source: Endpoint, to t
   #expect(sent == packet.count)
 }
 
-private func setPatience(_ descriptor: Int32, seconds: Int) {
-  var patience = timeval(tv_sec: seconds, tv_usec: 0)
-  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+private func setReceiveTimeout(_ descriptor: Int32, seconds: Int) {
+  var limit = timeval(tv_sec: seconds, tv_usec: 0)
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
 }
 
 private final class Speaker {
@@ -122,11 +122,11 @@ private final class Speaker {
   }
 
   /// Waits for a packet that begins with this text; skips other packets.
-  func hears(_ beginning: String, patience: Int = 20) -> Bool {
-    setPatience(descriptor, seconds: max(1, patience))
+  func receives(_ beginning: String, withinSeconds seconds: Int = 20) -> Bool {
+    setReceiveTimeout(descriptor, seconds: max(1, seconds))
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let count = recv(descriptor, &chunk, chunk.count, patience == 0 ? Int32(MSG_DONTWAIT) : 0)
+      let count = recv(descriptor, &chunk, chunk.count, seconds == 0 ? Int32(MSG_DONTWAIT) : 0)
       guard count >= 0 else { return false }
       if chunk.prefix(count).starts(with: beginning.utf8) { return true }
     }

@@ -29,7 +29,7 @@ struct OutwardTests {
     desk.wait(1)
     #expect(desk.outward.map(\.message) == [Message("/fx/1/par/01", .float32(500))])
     // Subscribers do not get this message, because its address is not one of tactus's values.
-    #expect(desk.told("fx/1/par/01").isEmpty)
+    #expect(desk.valuesSent("fx/1/par/01").isEmpty)
   }
 
   @Test
@@ -148,7 +148,7 @@ struct OutwardTests {
   func `an error in an --osc-tell line is explained`(text: String, words: String) {
     do throws(Refusal) {
       _ = try OutwardLine(text)
-      Issue.record("taken: \(text)")
+      Issue.record("accepted: \(text)")
     } catch {
       #expect(error.text.contains(words), "\(error.text)")
     }
@@ -156,12 +156,12 @@ struct OutwardTests {
 
   @Test
   func `an unreachable target of osc/send is reported once`() throws {
-    let said = Mutex<[String]>([])
-    let sockets = OutwardSockets { notice in said.withLock { $0.append(notice.text) } }
+    let notices = Mutex<[String]>([])
+    let sockets = OutwardSockets { notice in notices.withLock { $0.append(notice.text) } }
     // This is a broadcast address: the kernel sends to it only with a socket option that is not set.
-    let everybody = Endpoint(Address.v4(0x7FFF_FFFF), port: 9)
-    for _ in 1...3 { sockets.send(LibloCodec.encode(Message("/a")), to: everybody) }
+    let broadcast = Endpoint(Address.v4(0x7FFF_FFFF), port: 9)
+    for _ in 1...3 { sockets.send(LibloCodec.encode(Message("/a")), to: broadcast) }
     #expect(
-      said.withLock { $0 } == ["OSC out: 127.255.255.255:9 can't be reached: Permission denied"])
+      notices.withLock { $0 } == ["OSC out: 127.255.255.255:9 can't be reached: Permission denied"])
   }
 }

@@ -49,7 +49,7 @@ struct OwnOutputTests {
         }[0])
     desk.forget()
     desk.send("/tactus/out/\(name)/for")
-    #expect(desk.told("out/\(name)/for") == [[.string(word)]])
+    #expect(desk.valuesSent("out/\(name)/for") == [[.string(word)]])
   }
 
   @Test
@@ -174,21 +174,24 @@ struct OwnOutputTests {
   func `out/changes counts only outputs that are added, removed or retyped`() {
     var desk = Desk(.paired)
     desk.send("/tactus/subscribe")
-    func told(_ address: String, _ text: String) -> [[Argument]] {
+    func changes(after address: String, _ text: String) -> [[Argument]] {
       desk.forget()
       desk.send(address, .string(text))
       desk.wait(0.1)
-      return desk.told("out/changes")
+      return desk.valuesSent("out/changes")
     }
     // The list as text reaches its size limit long before there are 32 outputs.
     for number in 1...32 {
-      #expect(told("/tactus/out/add", "a-name-of-some-length-\(number)=clock") == [[.int32(Int32(number))]])
+      #expect(
+        changes(after: "/tactus/out/add", "a-name-of-some-length-\(number)=clock") == [
+          [.int32(Int32(number))]
+        ])
     }
-    #expect(told("/tactus/out/add", "a-name-of-some-length-32=clock offset=3") == [])
-    #expect(told("/tactus/out/add", "a-name-of-some-length-32=pulse") == [[.int32(33)]])
-    #expect(told("/tactus/out/remove", "a-name-of-some-length-31") == [[.int32(34)]])
+    #expect(changes(after: "/tactus/out/add", "a-name-of-some-length-32=clock offset=3") == [])
+    #expect(changes(after: "/tactus/out/add", "a-name-of-some-length-32=pulse") == [[.int32(33)]])
+    #expect(changes(after: "/tactus/out/remove", "a-name-of-some-length-31") == [[.int32(34)]])
     desk.machine.reading.own.outputChanges = Int(Int32.max)
-    #expect(told("/tactus/out/remove", "a-name-of-some-length-30") == [[.int32(0)]])
+    #expect(changes(after: "/tactus/out/remove", "a-name-of-some-length-30") == [[.int32(0)]])
   }
 
   @Test

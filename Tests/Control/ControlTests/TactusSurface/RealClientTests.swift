@@ -54,54 +54,54 @@ struct RealClientTests {
   func `an --osc-send target gets values though a listen address is missing`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(.v4(0x0a09_0909), port: 0), Endpoint(.loopback, port: 0)]
-    var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
-    settings.targets = [Peer(ear.endpoint, socket: 0)]
+    var receiver = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
+    settings.targets = [Peer(receiver.endpoint, socket: 0)]
     let studio = try Studio(settings)
     defer { studio.close() }
     studio.change { $0.link.peers = 3 }
-    var told: [Message] = []
-    while case .messages(let messages, _) = ear.receive(withinMilliseconds: 10_000) {
-      told = messages.filter { $0.address == "/tactus/peers/str" && $0.arguments == [.string("3 Links")] }
-      if !told.isEmpty { break }
+    var found: [Message] = []
+    while case .messages(let messages, _) = receiver.receive(withinMilliseconds: 10_000) {
+      found = messages.filter { $0.address == "/tactus/peers/str" && $0.arguments == [.string("3 Links")] }
+      if !found.isEmpty { break }
     }
-    #expect(told.count == 1)
+    #expect(found.count == 1)
   }
 
   @Test
   func `an --osc-send target outside our listen addresses gets its own socket`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: 0)]
-    var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
-    settings.targets = [Peer(ear.endpoint)]
+    var receiver = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
+    settings.targets = [Peer(receiver.endpoint)]
     let studio = try Studio(settings)
     defer { studio.close() }
-    guard case .messages(_, let source) = ear.receive(withinMilliseconds: 10_000) else {
+    guard case .messages(_, let source) = receiver.receive(withinMilliseconds: 10_000) else {
       Issue.record("nothing was sent")
       return
     }
     let stranger = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
     for _ in 1...3 { stranger.send(Message("/tactus/tempo", .float32(99)), to: source) }
-    ear.send(Message("/tactus/tempo", .float32(93)), to: source)
+    receiver.send(Message("/tactus/tempo", .float32(93)), to: source)
     #expect(studio.wait { studio.state.tempo == Tempo(93) })
     #expect(studio.orders.count == 1)
   }
 
   @Test
   func `the network route to a controller is looked up only after a change`() throws {
-    let ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
-    var route = SendRoute(to: ear.endpoint)
+    let receiver = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
+    var route = SendRoute(to: receiver.endpoint)
     var interfaces = [Interface(index: 1, addresses: [.loopback])]
-    func look(_ listening: [Endpoint?] = []) -> Bool {
+    func poll(_ listening: [Endpoint?] = []) -> Bool {
       route.poll(listening: listening, interfaces: interfaces, .loopback)
     }
-    #expect(look() && route.own != nil)
-    #expect(!look() && !look())
+    #expect(poll() && route.own != nil)
+    #expect(!poll() && !poll())
     interfaces.append(Interface(index: 2, addresses: [.v4(0x0a09_0909)]))
-    #expect(look() && !look())
+    #expect(poll() && !poll())
     route.doubt()
-    #expect(look() && !look())
-    let here = Endpoint(.loopback, port: 9)
-    #expect(look([here]) && !look([here]) && route.own == nil && route.listener == 0)
+    #expect(poll() && !poll())
+    let listener = Endpoint(.loopback, port: 9)
+    #expect(poll([listener]) && !poll([listener]) && route.own == nil && route.listener == 0)
   }
 
   @Test(arguments: OtherController.Library.allCases)
@@ -158,12 +158,14 @@ struct RealClientTests {
     studio.change {
       $0.timeline = Timeline(tempo: Tempo(128), beatOrigin: .zero, timeOrigin: Clocks.read().host)
     }
-    var said: [String] = []
+    var lines: [String] = []
     // The client may subscribe at any beat. While the transport is stopped, the bar stays 1, so the line for
     // beat 2 of bar 1 comes sooner or later.
-    while said.last?.contains("bar 1, beat 2") != true, let line = try subscriber.line() { said.append(line) }
-    #expect(said.contains { $0.hasPrefix("128.0") && $0.contains(" BPM, session beat ") }, "\(said)")
-    #expect(said.last?.contains("bar 1, beat 2") == true)
+    while lines.last?.contains("bar 1, beat 2") != true, let line = try subscriber.line() {
+      lines.append(line)
+    }
+    #expect(lines.contains { $0.hasPrefix("128.0") && $0.contains(" BPM, session beat ") }, "\(lines)")
+    #expect(lines.last?.contains("bar 1, beat 2") == true)
   }
 
   @Test(arguments: OtherController.Library.allCases)
@@ -223,17 +225,17 @@ struct RealClientTests {
     settings.isPortFixed = true
     // The second surface has closed a socket at this port, but a child of another test may still hold a copy.
     ChildProcess.waitForOthers()
-    let patient = try Studio(settings)
-    defer { patient.close() }
-    #expect(patient.surface.endpoints == [settings.listen[0]])
+    let waiting = try Studio(settings)
+    defer { waiting.close() }
+    #expect(waiting.surface.endpoints == [settings.listen[0]])
     let why = "no OSC: 127.0.0.1:\(first.port) is in use by another program"
-    #expect(patient.notices == [.missing(why)])
+    #expect(waiting.notices == [.missing(why)])
     let controller = try OtherController(.pythonosc, for: first.port)
     first.close()
-    #expect(patient.wait { patient.surface.endpoints == settings.listen })
-    #expect(patient.notices == [.missing(why), .opened("OSC: 127.0.0.1:\(first.port)")])
+    #expect(waiting.wait { waiting.surface.endpoints == settings.listen })
+    #expect(waiting.notices == [.missing(why), .opened("OSC: 127.0.0.1:\(first.port)")])
     controller.send("/tactus/click i:1")
-    #expect(patient.wait { patient.commands == [.set("click", .flag(true))] })
+    #expect(waiting.wait { waiting.commands == [.set("click", .flag(true))] })
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
@@ -252,10 +254,10 @@ struct RealClientTests {
     let controller = try OtherController(.pythonosc, for: studio.port)
     for round in 1...2 {
       _ = try await ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
-      let come = Endpoint(late, port: UInt16(studio.port))
-      #expect(studio.wait { studio.surface.endpoints.first == come })
-      #expect(studio.notices.contains(.opened("OSC: \(come)")))
-      controller.child.send("198.51.100.1 \(come.port) /tactus/click/subdivision i:\(round)")
+      let opened = Endpoint(late, port: UInt16(studio.port))
+      #expect(studio.wait { studio.surface.endpoints.first == opened })
+      #expect(studio.notices.contains(.opened("OSC: \(opened)")))
+      controller.child.send("198.51.100.1 \(opened.port) /tactus/click/subdivision i:\(round)")
       #expect(studio.wait { studio.commands.last == .set("click/subdivision", .whole(round)) })
       _ = try await ChildProcess.run(["ip", "address", "delete", "198.51.100.1/32", "dev", "lo"])
       #expect(studio.wait { studio.surface.endpoints.count == 1 })

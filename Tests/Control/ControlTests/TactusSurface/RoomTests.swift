@@ -21,7 +21,7 @@ struct RoomTests {
 
   /// Sends back the last proof that tactus sent to the controller.
   private func prove(_ peer: Peer, in desk: inout Desk) {
-    guard let word = desk.told("proof", to: peer.endpoint).last else { return }
+    guard let word = desk.valuesSent("proof", to: peer.endpoint).last else { return }
     desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: word)), from: peer)
   }
 
@@ -49,11 +49,11 @@ struct RoomTests {
     desk.update { $0.link.peers = 3 }
     desk.sent = []
     desk.wait(12)
-    #expect(desk.told("heartbeat", to: Self.display.endpoint).count >= 6)
-    #expect(desk.told("peers", to: Self.display.endpoint).last == [.int32(3)])
+    #expect(desk.valuesSent("heartbeat", to: Self.display.endpoint).count >= 6)
+    #expect(desk.valuesSent("peers", to: Self.display.endpoint).last == [.int32(3)])
     desk.forget()
     desk.wait(60)
-    #expect(desk.told("heartbeat", to: Self.display.endpoint).count >= 59)
+    #expect(desk.valuesSent("heartbeat", to: Self.display.endpoint).count >= 59)
     #expect(!desk.notices.contains(.noWay(Self.display.endpoint)))
   }
 
@@ -93,7 +93,7 @@ struct RoomTests {
     }
     desk.forget()
     desk.wait(60)
-    #expect(desk.told("heartbeat", to: Self.display.endpoint).count >= 59)
+    #expect(desk.valuesSent("heartbeat", to: Self.display.endpoint).count >= 59)
     #expect(desk.machine.subscribers.count <= SurfaceLimits.subscribers)
   }
 
@@ -118,7 +118,7 @@ struct RoomTests {
     desk.wait(60)
     forge()
     desk.wait(60)
-    #expect(desk.told("heartbeat", to: Self.display.endpoint).count >= 119)
+    #expect(desk.valuesSent("heartbeat", to: Self.display.endpoint).count >= 119)
     #expect(desk.machine.subscribers.count == SurfaceLimits.subscribers)
   }
 
@@ -134,16 +134,17 @@ struct RoomTests {
     for number in 0..<16 where number != 5 { prove(Self.peer(100 + UInt32(number)), in: &desk) }
     #expect(!desk.machine.subscribers.contains { $0.target == Self.display })
     desk.wait(8)
-    let there = desk.machine.subscribers.map(\.target)
-    #expect(there.count == 16 && there.contains(Self.display) && !there.contains(Self.peer(105)))
+    let subscribed = desk.machine.subscribers.map(\.target)
+    #expect(
+      subscribed.count == 16 && subscribed.contains(Self.display) && !subscribed.contains(Self.peer(105)))
     // This time all controllers answer.
     desk.wait(65)
     desk.forget()
     let late = Self.peer(7)
     subscribe(late, proves: true, in: &desk)
-    for peer in there { prove(peer, in: &desk) }
+    for peer in subscribed { prove(peer, in: &desk) }
     desk.wait(8)
-    #expect(Set(desk.machine.subscribers.map(\.target)) == Set(there))
+    #expect(Set(desk.machine.subscribers.map(\.target)) == Set(subscribed))
   }
 
   @Test
@@ -167,30 +168,30 @@ struct RoomTests {
   func `a subscribed host keeps its own limit of bytes in a flood of sources`() {
     var rates = SourceRates()
     let now = Micros(1_000_000), whole = Int(SurfaceLimits.unprovenBytes)
-    func may(_ host: Address, _ bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
-      rates.mayBeTold(host, bytes: bytes, at: now, isReserved: isReserved)
+    func maySend(_ host: Address, _ bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
+      rates.maySend(host, bytes: bytes, at: now, isReserved: isReserved)
     }
     func host(_ number: UInt32) -> Address { .v4(0x0a10_0000 | number) }
     for number in 0..<UInt32(SurfaceLimits.sources) {
-      #expect(may(host(number), 100, at: now))
+      #expect(maySend(host(number), 100, at: now))
     }
     // Use up the limit that all sources beyond the remembered ones share.
-    #expect(may(host(5000), whole, at: now))
-    #expect(!may(host(5001), 60, at: now))
-    #expect(may(host(5002), 20_000, at: now, isReserved: true))
+    #expect(maySend(host(5000), whole, at: now))
+    #expect(!maySend(host(5001), 60, at: now))
+    #expect(maySend(host(5002), 20_000, at: now, isReserved: true))
     let left = rates.left(for: host(5002), at: now, isReserved: true)
     #expect(left == Double(whole - 20_000))
     // The host keeps its own limit while other sources come and go.
     for second in 2...30 {
       let now = Micros(Int64(second) * 1_000_000)
       for number in 0..<UInt32(SurfaceLimits.sources) {
-        _ = may(host(UInt32(second) << 11 | number), 100, at: now)
+        _ = maySend(host(UInt32(second) << 11 | number), 100, at: now)
       }
     }
-    #expect(!may(host(5002), whole, at: Micros(30_000_000), isReserved: true))
+    #expect(!maySend(host(5002), whole, at: Micros(30_000_000), isReserved: true))
     // The number of reserved places has a limit, too.
     let made = (0..<1000).count { number in
-      may(host(100_000 + UInt32(number)), whole, at: Micros(30_000_001), isReserved: true)
+      maySend(host(100_000 + UInt32(number)), whole, at: Micros(30_000_001), isReserved: true)
     }
     #expect(made < 2 * SurfaceLimits.reservedSources)
   }
@@ -203,14 +204,14 @@ struct RoomTests {
     }
     // The forged sources use up the rest of the limit that they share.
     let late = Self.peer(0xffff).endpoint.address
-    let left = desk.machine.rates.left(for: late, at: desk.now)
-    let mayBeTold = desk.machine.rates.mayBeTold(late, bytes: Int(left), at: desk.now)
-    #expect(mayBeTold)
+    let bytesLeft = desk.machine.rates.left(for: late, at: desk.now)
+    let maySend = desk.machine.rates.maySend(late, bytes: Int(bytesLeft), at: desk.now)
+    #expect(maySend)
     desk.forget()
     subscribe(Self.display, proves: false, groups: "state heartbeat", in: &desk)
     desk.wait(0.5)
-    #expect(desk.told("proof", to: Self.display.endpoint).count == 1)
-    #expect(!desk.told("peers", to: Self.display.endpoint).isEmpty)
+    #expect(desk.valuesSent("proof", to: Self.display.endpoint).count == 1)
+    #expect(!desk.valuesSent("peers", to: Self.display.endpoint).isEmpty)
     prove(Self.display, in: &desk)
     #expect(desk.machine.subscribers.map(\.hears) == [true])
   }
@@ -240,8 +241,8 @@ struct RoomTests {
         ]
       }
       desk.wait(1)
-      for path in secret { #expect(desk.told(path).isEmpty != isPaired, "\(path)") }
-      #expect(desk.told("far").last == [.int32(1)])
+      for path in secret { #expect(desk.valuesSent(path).isEmpty != isPaired, "\(path)") }
+      #expect(desk.valuesSent("far").last == [.int32(1)])
       if !isPaired { #expect(desk.errorCodes.filter { $0 == 5 }.count == secret.count) }
       let tree = QueryTree()
       let snapshot = SurfaceSnapshot(reading: desk.machine.reading)
@@ -280,9 +281,9 @@ struct RoomTests {
     #expect(ShownAudio.list(names).hasSuffix("x... and 1023 more"))
     #expect(ShownAudio.list(names).unicodeScalars.count <= 255)
     let channels = (1...49).map { "Live/\($0)-Audio" }
-    let told = ShownAudio.list(channels)
-    let shown = told.split(separator: ", ")
-    #expect(shown.count > 5 && told.hasSuffix(" and \(49 - shown.count) more"))
+    let text = ShownAudio.list(channels)
+    let shown = text.split(separator: ", ")
+    #expect(shown.count > 5 && text.hasSuffix(" and \(49 - shown.count) more"))
     #expect(
       ShownAudio.list(Array(channels.prefix(shown.count)))
         == channels.prefix(shown.count).joined(separator: ", "))

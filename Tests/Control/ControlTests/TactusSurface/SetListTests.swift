@@ -37,10 +37,10 @@ struct SetListTests {
       #expect(try SetSong(SetSong(text).text) == SetSong(text))
     }
     // A comma in a quoted text belongs to that text and does not separate commands.
-    let said = try SetSong("A = osc/send 192.168.7.9:10023 /say \"one, two\" 3,tap")
-    #expect(said.targets.map(\.path) == ["osc/send", "tempo/tap"])
-    #expect(said.targets[0].arguments.joined(separator: " ") == "192.168.7.9:10023 /say \"one, two\" 3")
-    #expect(try SetSong(said.text) == said)
+    let song = try SetSong("A = osc/send 192.168.7.9:10023 /say \"one, two\" 3,tap")
+    #expect(song.targets.map(\.path) == ["osc/send", "tempo/tap"])
+    #expect(song.targets[0].arguments.joined(separator: " ") == "192.168.7.9:10023 /say \"one, two\" 3")
+    #expect(try SetSong(song.text) == song)
     #expect(MIDIBinding("note 36 = osc/send 1.2.3.4:5 /a \"b,c\", tap")?.targets.count == 2)
     #expect(throws: Refusal.self) { try SetSong("A = osc/send 192.168.7.9:10023 /say \"one, tap") }
     #expect(try SetSong("  A   song, of two =tempo 100,tap").text == "A song, of two = tempo 100, tempo/tap")
@@ -80,8 +80,8 @@ struct SetListTests {
     #expect(
       desk.program.state.tempo == Tempo(128) && desk.program.state.choices.click.pattern.letters == "X..x")
     #expect(
-      desk.told("set/song").last == [.string("Opener")]
-        && desk.told("set/coming").last == [.string("Slow One")])
+      desk.valuesSent("set/song").last == [.string("Opener")]
+        && desk.valuesSent("set/coming").last == [.string("Slow One")])
     desk.play([0x90, 40, 1])
     desk.wait(0.1)
     let state = desk.program.state
@@ -91,7 +91,7 @@ struct SetListTests {
     desk.wait(0.1)
     #expect(
       desk.program.state.lists.outputs[0].settings.clock?.plays == true
-        && desk.told("set/coming").last == [.string("")])
+        && desk.valuesSent("set/coming").last == [.string("")])
     // The message is computed with the tempo and the meter that stand before it in the song's text.
     #expect(desk.outward.map(\.message) == [Message("/load", .float32(70), .int32(3))])
     desk.forget()
@@ -99,7 +99,7 @@ struct SetListTests {
     #expect(desk.program.commands.isEmpty && desk.notices.map(\.text).contains { $0.contains("last song") })
     desk.play([0x90, 41, 1])
     desk.wait(0.1)
-    #expect(desk.program.state.tempo == Tempo(72) && desk.told("set/number").last == [.int32(2)])
+    #expect(desk.program.state.tempo == Tempo(72) && desk.valuesSent("set/number").last == [.int32(2)])
   }
 
   @Test
@@ -109,12 +109,12 @@ struct SetListTests {
     desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
     desk.send("/tactus/subscribe", .string("state"))
     desk.send("/tactus/set/next", .string("bar"))
-    #expect(desk.program.commands.isEmpty && desk.told("set/waits").last == [.string("Opener")])
+    #expect(desk.program.commands.isEmpty && desk.valuesSent("set/waits").last == [.string("Opener")])
     let bar = desk.program.state.time(atSessionBeats: Beats(8))
     desk.wait(1)
     #expect(desk.program.commands.isEmpty)
     desk.wait(1)
-    #expect(desk.program.state.tempo == Tempo(128) && desk.told("set/waits").last == [.string("")])
+    #expect(desk.program.state.tempo == Tempo(128) && desk.valuesSent("set/waits").last == [.string("")])
     let order = try #require(desk.orders.first { $0.command == .tempo(Tempo(128)) })
     #expect(abs((order.time - bar).count) <= 1)
   }
@@ -228,7 +228,7 @@ struct SetListTests {
     desk.send("/tactus/set/add", .string("Encore = tempo 100"), from: Desk.local)
     desk.send("/tactus/set/add", .string("Slow One = tempo 70"), from: Desk.local)
     desk.send("/tactus/set/list", from: Desk.local)
-    #expect(desk.told("set/list").last == [.string("1 Opener, 2 Slow One, 3 Last, 4 Encore")])
+    #expect(desk.valuesSent("set/list").last == [.string("1 Opener, 2 Slow One, 3 Last, 4 Encore")])
     desk.wait(0.1)
     desk.send("/tactus/set/next")
     desk.wait(0.1)
@@ -244,7 +244,7 @@ struct SetListTests {
   func `song titles are sent as OSC values that each fit into a datagram`() throws {
     var desk = try desk()
     desk.send("/tactus/subscribe", from: Desk.local)
-    func titles(_ row: Int) -> [Argument]? { desk.told("set/titles/\(row)").last }
+    func titles(_ row: Int) -> [Argument]? { desk.valuesSent("set/titles/\(row)").last }
     #expect(titles(1) == [.int32(3), .string("Opener"), .string("Slow One"), .string("Last")])
     #expect(titles(2) == [.int32(0)] && titles(8) == [.int32(0)] && titles(9) == nil)
     // The text is cut, and a title may look like the text between two titles.
@@ -254,9 +254,9 @@ struct SetListTests {
     let songs = try names.map { try SetSong("\($0) = tap") }
     desk.update { $0.lists.songs = songs }
     desk.wait(0.1)
-    let told = (1...8).flatMap { titles($0) ?? [] }
-    #expect(told.filter { $0 == .int32(16) }.count == 8)
-    #expect(told.filter { $0 != .int32(16) } == names.map { .string($0) })
+    let sent = (1...8).flatMap { titles($0) ?? [] }
+    #expect(sent.filter { $0 == .int32(16) }.count == 8)
+    #expect(sent.filter { $0 != .int32(16) } == names.map { .string($0) })
     #expect(desk.datagrams.allSatisfy { $0.bytes.count <= Bundle.datagramLimit })
   }
 
@@ -264,21 +264,21 @@ struct SetListTests {
   func `a tempo that waits for its beat is sent as a value until then`() throws {
     var desk = try desk()
     desk.send("/tactus/subscribe", from: Desk.local)
-    func waits() -> [Argument]? { desk.told("tempo/waits").last }
-    #expect(waits() == [.float32(0)])
+    func waitingTempo() -> [Argument]? { desk.valuesSent("tempo/waits").last }
+    #expect(waitingTempo() == [.float32(0)])
     desk.send("/tactus/tempo", .float32(131), .string("bar"), from: Desk.local)
     desk.wait(0.05)
-    #expect(waits() == [.float32(131)])
+    #expect(waitingTempo() == [.float32(131)])
     desk.send("/tactus/tempo", .float32(133.5), .string("bar"), from: Desk.local)
     desk.wait(0.05)
-    #expect(waits() == [.float32(133.5)])
+    #expect(waitingTempo() == [.float32(133.5)])
     desk.wait(3)
-    #expect(waits() == [.float32(0)] && desk.program.state.tempo == Tempo(133.5))
+    #expect(waitingTempo() == [.float32(0)] && desk.program.state.tempo == Tempo(133.5))
     // A song's tempo replaces the waiting tempo.
     desk.send("/tactus/tempo", .float32(90), .string("bar"), from: Desk.local)
     desk.send("/tactus/set/go", .int32(1), from: Desk.local)
     desk.wait(0.05)
-    #expect(waits() == [.float32(0)])
+    #expect(waitingTempo() == [.float32(0)])
   }
 
   @Test
@@ -325,7 +325,7 @@ struct SetListTests {
     desk.send("/tactus/set/go", .int32(2))
     desk.send("/tactus/set/remove", .string("Slow One"), from: Desk.local)
     desk.send("/tactus/set/coming", from: Desk.local)
-    #expect(desk.told("set/coming").last == [.string("Last")])
+    #expect(desk.valuesSent("set/coming").last == [.string("Last")])
     desk.send("/tactus/set/add", .string("Encore = tempo 100"), from: Desk.local)
     desk.send("/tactus/set/remove", .string("Opener"), from: Desk.local)
     desk.send("/tactus/set/next")

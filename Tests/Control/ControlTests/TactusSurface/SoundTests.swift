@@ -61,13 +61,13 @@ struct SoundTests {
       $0.audio.offered = ["Studio/Drums", "Studio/Bass"]
     }
     desk.send("/tactus/audio/list", from: Desk.local)
-    let told = desk.sent.map(\.message).filter { $0.address == "/tactus/audio/channel" }
+    let channels = desk.sent.map(\.message).filter { $0.address == "/tactus/audio/channel" }
     #expect(
-      told.map(\.arguments.first) == [.string("Voice"), .string("Studio/Drums"), .string("Studio/Bass")])
-    #expect(told.map { $0.arguments[1] } == [.string("sent"), .string("received"), .string("offered")])
+      channels.map(\.arguments.first) == [.string("Voice"), .string("Studio/Drums"), .string("Studio/Bass")])
+    #expect(channels.map { $0.arguments[1] } == [.string("sent"), .string("received"), .string("offered")])
     let row = Table.standard.row("audio/channel")
-    #expect(told.allSatisfy { $0.arguments.count == row?.parameters.count })
-    #expect(told[1].arguments[9] == .int32(3) && told[1].arguments.last == .string("*/*"))
+    #expect(channels.allSatisfy { $0.arguments.count == row?.parameters.count })
+    #expect(channels[1].arguments[9] == .int32(3) && channels[1].arguments.last == .string("*/*"))
   }
 
   @Test
@@ -77,7 +77,7 @@ struct SoundTests {
       $0.audio.channels = [ShownChannel(name: "Voice", isSent: true)]
       $0.audio.offered = (0..<1000).map { "Studio/\($0)" }
     }
-    var told: Set<String> = []
+    var names: Set<String> = []
     for page in 1...16 {
       desk.forget()
       desk.send("/tactus/audio/list", .int32(Int32(page)), from: Desk.local)
@@ -86,10 +86,10 @@ struct SoundTests {
       #expect(heads.map(\.arguments) == [[.int32(Int32(page)), .int32(16), .int32(1001)]])
       let channels = messages.filter { $0.address == "/tactus/audio/channel" }
       #expect(channels.count == (page < 16 ? SurfaceMachine.channelsPerPage : 41))
-      for case .string(let name)? in channels.map(\.arguments.first) { told.insert(name) }
+      for case .string(let name)? in channels.map(\.arguments.first) { names.insert(name) }
       desk.wait(0.5)
     }
-    #expect(told.count == 1001)
+    #expect(names.count == 1001)
     for wrong in [Argument.int32(17), .int32(0), .float32(.nan)] {
       desk.wait(5)
       desk.forget()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("States for programs have fixed words")
 struct StateWordTests {
-  private func told(_ path: String, _ change: (inout SurfaceState) -> Void = { _ in }) -> [Argument] {
+  private func values(of path: String, _ change: (inout SurfaceState) -> Void = { _ in }) -> [Argument] {
     var reading = Reading(state: SurfaceState(), own: SurfaceMemory())
     change(&reading.state)
     return Table.standard.row(path)?.read?(reading) ?? []
@@ -37,24 +37,26 @@ struct StateWordTests {
 
   @Test
   func `an OSC state is sent as its word and the values that belong to it`() {
-    #expect(told("transport/state") == [.string("stopped")])
-    #expect(told("transport/state") { $0.doing = .stopping } == [.string("stopping")])
+    #expect(values(of: "transport/state") == [.string("stopped")])
+    #expect(values(of: "transport/state") { $0.doing = .stopping } == [.string("stopping")])
     #expect(
-      told("lead/midi/state") { $0.midiClock = .locked(Tempo(97.5)) } == [.string("locked"), .float32(97.5)])
+      values(of: "lead/midi/state") { $0.midiClock = .locked(Tempo(97.5)) } == [
+        .string("locked"), .float32(97.5),
+      ])
     #expect(
-      told("jack/timebase/kind") { $0.jack.timebase = .other("Hydrogen") }
+      values(of: "jack/timebase/kind") { $0.jack.timebase = .other("Hydrogen") }
         == [.string("other"), .string("Hydrogen")])
     #expect(
-      told("jack/timebase/kind") { ($0.jack.timebase, $0.jack.leavesTimebase) = (.tactus, true) }
+      values(of: "jack/timebase/kind") { ($0.jack.timebase, $0.jack.leavesTimebase) = (.tactus, true) }
         == [.string("leaving"), .string("")])
     #expect(
-      told("web/reach") { $0.page.reach = .network(["http://a/", "http://b/"]) }
+      values(of: "web/reach") { $0.page.reach = .network(["http://a/", "http://b/"]) }
         == [.string("network"), .int32(2), .string("http://a/"), .string("http://b/")])
     #expect(
-      told("web/missing") { $0.page.missing = ["no port"] } == [.int32(1), .string("no port")])
-    #expect(told("quantum/kind") == [.string("bar"), .float32(4)])
+      values(of: "web/missing") { $0.page.missing = ["no port"] } == [.int32(1), .string("no port")])
+    #expect(values(of: "quantum/kind") == [.string("bar"), .float32(4)])
     #expect(
-      told("save/outcome") {
+      values(of: "save/outcome") {
         ($0.saving.count, $0.saving.words, $0.saving.hasFailed) = (2, "not saved: full", true)
       }
         == [.int32(2), .string("failed"), .string("not saved: full")])
@@ -82,9 +84,9 @@ struct StateWordTests {
     voice.listeners = 2
     let two: @Sendable (inout SurfaceState) -> Void = { [drums, voice] in $0.audio.channels = [drums, voice] }
     #expect(
-      told("audio/received/list", two)
+      values(of: "audio/received/list", two)
         == [.int32(1), .string("Studio/Drums"), .string("plays"), .float32(22.5), .int32(3)])
-    #expect(told("audio/sent/list", two) == [.int32(1), .string("Voice"), .int32(2)])
+    #expect(values(of: "audio/sent/list", two) == [.int32(1), .string("Voice"), .int32(2)])
     var own = SurfaceState(), other = RemoteState()
     own.audio.channels = (10..<42).map {
       var channel = drums
@@ -92,7 +94,7 @@ struct StateWordTests {
       return channel
     }
     for path in ["audio/sent/list", "audio/received/list"] {
-      other.receive(Message(Table.address(path), arguments: told(path) { $0 = own }))
+      other.receive(Message(Table.address(path), arguments: values(of: path) { $0 = own }))
     }
     #expect(other.state.audio.channels.count == 32 && other.state.audio.received == own.audio.received)
     #expect(own.audio.received.hasSuffix(" more"))
@@ -106,11 +108,11 @@ struct StateWordTests {
   @Test
   func `a list that does not fit a datagram is cut, but its count stays`() {
     let reasons = (0..<40).map { "\($0) " + String(repeating: "x", count: 300) }
-    let long = told("web/missing") { $0.page.missing = reasons }
+    let long = values(of: "web/missing") { $0.page.missing = reasons }
     #expect(long.first == .int32(40) && long.count == 5)
-    let short = told("web/missing") { $0.page.missing = reasons.map { String($0.prefix(3)) } }
+    let short = values(of: "web/missing") { $0.page.missing = reasons.map { String($0.prefix(3)) } }
     #expect(short == [.int32(40)] + reasons.map { .string(String($0.prefix(3))) })
-    let many = told("web/missing") { $0.page.missing = Array(repeating: "x", count: 90) }
+    let many = values(of: "web/missing") { $0.page.missing = Array(repeating: "x", count: 90) }
     #expect(many.first == .int32(90) && many.count == 64)
     for message in [long, short, many] {
       let bytes = LibloCodec.encode(Message("/tactus/web/missing", arguments: message))
@@ -137,9 +139,9 @@ struct StateWordTests {
 
   @Test
   func `an unknown state is sent as the word unknown`() {
-    #expect(told("transport/state") { $0.doing = .unknown } == [.string("unknown")])
-    #expect(told("lead/now") { $0.leading = .auto } == [.string("unknown")])
-    #expect(told("web/reach") { $0.page.reach = .unknown } == [.string("unknown"), .int32(0)])
+    #expect(values(of: "transport/state") { $0.doing = .unknown } == [.string("unknown")])
+    #expect(values(of: "lead/now") { $0.leading = .auto } == [.string("unknown")])
+    #expect(values(of: "web/reach") { $0.page.reach = .unknown } == [.string("unknown"), .int32(0)])
   }
 
   @Test

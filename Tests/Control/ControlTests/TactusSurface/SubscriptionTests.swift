@@ -13,10 +13,10 @@ struct SubscriptionTests {
   func `a subscriber gets all values once, and then only changes`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .float32(9000))
-    #expect(desk.told("subscribed", to: tablet) == [[.int32(9000), .string("state"), .int32(0)]])
-    #expect(desk.told("update", to: tablet) == [[.float32(1)], [.float32(0)]])
+    #expect(desk.valuesSent("subscribed", to: tablet) == [[.int32(9000), .string("state"), .int32(0)]])
+    #expect(desk.valuesSent("update", to: tablet) == [[.float32(1)], [.float32(0)]])
     for row in Table.standard.rows where row.isReadable {
-      #expect(desk.told(row.path, to: tablet).isEmpty == row.isForPaired, "\(row.path)")
+      #expect(desk.valuesSent(row.path, to: tablet).isEmpty == row.isForPaired, "\(row.path)")
     }
     #expect(desk.datagrams.allSatisfy { $0.bytes.count <= 1400 && $0.to == tablet })
     desk.wait(0.1)
@@ -85,8 +85,8 @@ struct SubscriptionTests {
       desk.wait(0.001)
     }
     desk.wait(0.05)
-    #expect((45...52).contains(desk.told("jack/xruns").count))
-    #expect(desk.told("jack/xruns").last == [.int32(1000)])
+    #expect((45...52).contains(desk.valuesSent("jack/xruns").count))
+    #expect(desk.valuesSent("jack/xruns").last == [.int32(1000)])
   }
 
   @Test
@@ -101,11 +101,11 @@ struct SubscriptionTests {
       desk.send("/tactus/click/volume", .float32(Float(step) / 20))
       desk.wait(0.02)
     }
-    #expect(desk.told("click/volume", to: tablet).isEmpty)
-    #expect(desk.told("click/volume", to: other.endpoint).count >= 19)
-    #expect(desk.told("click/volume/db", to: tablet).count >= 19)
+    #expect(desk.valuesSent("click/volume", to: tablet).isEmpty)
+    #expect(desk.valuesSent("click/volume", to: other.endpoint).count >= 19)
+    #expect(desk.valuesSent("click/volume/db", to: tablet).count >= 19)
     desk.wait(0.3)
-    #expect(desk.told("click/volume", to: tablet) == [[.float32(1)]])
+    #expect(desk.valuesSent("click/volume", to: tablet) == [[.float32(1)]])
   }
 
   @Test
@@ -117,7 +117,7 @@ struct SubscriptionTests {
     desk.send("/tactus/locate/bar", .int32(5))
     desk.send("/tactus/tempo/nudge", .float32(2))
     desk.wait(1)
-    #expect(desk.told("locate/bar").isEmpty && desk.told("tempo/nudge").isEmpty)
+    #expect(desk.valuesSent("locate/bar").isEmpty && desk.valuesSent("tempo/nudge").isEmpty)
   }
 
   @Test
@@ -130,9 +130,9 @@ struct SubscriptionTests {
     desk.wait(0.05)
     desk.send("/tactus/start", .float32(0))
     desk.wait(0.1)
-    #expect(desk.told("start", to: tablet).last == [.float32(1)])
-    #expect(desk.told("stop", to: tablet).last == [.float32(0)])
-    #expect(desk.told("toggle", to: tablet).last == [.float32(1)])
+    #expect(desk.valuesSent("start", to: tablet).last == [.float32(1)])
+    #expect(desk.valuesSent("stop", to: tablet).last == [.float32(0)])
+    #expect(desk.valuesSent("toggle", to: tablet).last == [.float32(1)])
   }
 
   @Test
@@ -147,8 +147,8 @@ struct SubscriptionTests {
     desk.forget()
     desk.wait(10.1)
     #expect(desk.machine.subscribers.isEmpty)
-    #expect(desk.told("playing", to: tablet) == [[.float32(0)]])
-    #expect(desk.told("tempo/str", to: tablet) == [[.string(" ")]])
+    #expect(desk.valuesSent("playing", to: tablet) == [[.float32(0)]])
+    #expect(desk.valuesSent("tempo/str", to: tablet) == [[.string(" ")]])
     #expect(
       desk.notices.map(\.text).contains(
         "OSC: no longer sending to 10.0.0.5:9000: its subscription has run out"))
@@ -172,8 +172,8 @@ struct SubscriptionTests {
       desk.wait(0.5)
     }
     #expect(desk.machine.subscribers.count == 1)
-    #expect((2...3).contains(desk.told("update").count / 2))
-    #expect(desk.told("subscribed").count == 10)
+    #expect((2...3).contains(desk.valuesSent("update").count / 2))
+    #expect(desk.valuesSent("subscribed").count == 10)
   }
 
   @Test
@@ -199,12 +199,12 @@ struct SubscriptionTests {
     desk.forget()
     desk.send("/tactus/unsubscribe")
     #expect(desk.machine.subscribers.isEmpty)
-    #expect(desk.told("link") == [[.float32(0)]] && desk.told("beat/1") == [[.float32(0)]])
+    #expect(desk.valuesSent("link") == [[.float32(0)]] && desk.valuesSent("beat/1") == [[.float32(0)]])
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
     desk.machine.close(clocks: desk.clocks)
     desk.drain()
-    #expect(desk.told("bye", to: tablet).count == 1 && desk.told("link") == [[.float32(0)]])
+    #expect(desk.valuesSent("bye", to: tablet).count == 1 && desk.valuesSent("link") == [[.float32(0)]])
   }
 
   @Test
@@ -214,7 +214,7 @@ struct SubscriptionTests {
     var desk = Desk(settings)
     desk.send("/tactus/ping", .int32(7))
     #expect(
-      desk.told("pong", to: Desk.tablet.endpoint)
+      desk.valuesSent("pong", to: Desk.tablet.endpoint)
         == [[.string("tactus"), .string("1.2"), .int32(20_809), .float64(Double(desk.now.count)), .int32(7)]])
   }
 
@@ -225,11 +225,12 @@ struct SubscriptionTests {
     desk.forget()
     let asker = Peer(Endpoint(Address.v4(0x0a00_0007), port: 1234))
     desk.send("/tactus/tempo", from: asker)
-    #expect(desk.sent.map(\.to) == [asker.endpoint] && desk.told("tempo") == [[.float32(120)]])
+    #expect(desk.sent.map(\.to) == [asker.endpoint] && desk.valuesSent("tempo") == [[.float32(120)]])
     desk.forget()
     desk.send("/tactus/query", .string("click/*"), from: asker)
     #expect(
-      desk.told("click/volume").count == 1 && desk.told("tempo").isEmpty && desk.told("update").count == 2)
+      desk.valuesSent("click/volume").count == 1 && desk.valuesSent("tempo").isEmpty
+        && desk.valuesSent("update").count == 2)
     desk.forget()
     desk.send("/tactus/query", from: asker)
     #expect(
@@ -255,9 +256,9 @@ struct SubscriptionTests {
     ardour.forget()
     ardour.send("/transport_play", .float32(1))
     ardour.wait(2.5)
-    let told = Set(ardour.sent.map(\.message.address))
-    #expect(told.isSuperset(of: ["/transport_play", "/toggle_roll", "/position/bbt", "/heartbeat"]))
-    #expect(told.allSatisfy { !$0.hasPrefix("/tactus") })
+    let addresses = Set(ardour.sent.map(\.message.address))
+    #expect(addresses.isSuperset(of: ["/transport_play", "/toggle_roll", "/position/bbt", "/heartbeat"]))
+    #expect(addresses.allSatisfy { !$0.hasPrefix("/tactus") })
   }
 
   @Test
@@ -265,11 +266,11 @@ struct SubscriptionTests {
     var settings = SurfaceSettings()
     settings.targets = [Peer(tablet)]
     var desk = Desk(settings)
-    #expect(desk.told("tempo", to: tablet) == [[.float32(120)]])
+    #expect(desk.valuesSent("tempo", to: tablet) == [[.float32(120)]])
     desk.wait(4000)
     desk.forget()
     desk.update { $0.link.peers = 1 }
     desk.wait(0.1)
-    #expect(desk.told("peers", to: tablet) == [[.int32(1)]])
+    #expect(desk.valuesSent("peers", to: tablet) == [[.int32(1)]])
   }
 }

@@ -54,8 +54,8 @@ struct TableTests {
   func `the values of each row of the table have the types that it declares`() {
     let desk = Desk()
     for row in Table.standard.rows where row.isReadable {
-      let told = row.read?(desk.machine.reading) ?? []
-      #expect(String(told.map(\.tag)) == row.typeTags, "\(row.path)")
+      let values = row.read?(desk.machine.reading) ?? []
+      #expect(String(values.map(\.tag)) == row.typeTags, "\(row.path)")
     }
   }
 
@@ -74,14 +74,16 @@ struct TableTests {
         desk.wait(3)
         desk.forget()
         desk.send("/tactus/" + row.path)
-        let told = desk.told(row.path).last ?? []
+        let received = desk.valuesSent(row.path).last ?? []
         #expect(desk.errors.isEmpty, "\(row.path) \(arguments)")
-        #expect(told.count == arguments.count, "\(row.path) \(arguments)")
-        for (told, sent) in zip(told, arguments) {
-          if let sent = sent.number, let told = told.number {
-            #expect(abs(told - sent) <= 1e-4 * max(1, abs(sent)), "\(row.path): sent \(sent), told \(told)")
+        #expect(received.count == arguments.count, "\(row.path) \(arguments)")
+        for (received, sent) in zip(received, arguments) {
+          if let sent = sent.number, let received = received.number {
+            #expect(
+              abs(received - sent) <= 1e-4 * max(1, abs(sent)),
+              "\(row.path): sent \(sent), received \(received)")
           } else {
-            #expect(told == sent, "\(row.path)")
+            #expect(received == sent, "\(row.path)")
           }
         }
       }
@@ -98,7 +100,7 @@ struct TableTests {
           bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)), from: row.sender)
         #expect(desk.errorCodes == [3], "\(row.path) \(arguments)")
         #expect(desk.program.commands.isEmpty, "\(row.path) \(arguments)")
-        #expect(desk.told(row.path).last == before, "\(row.path) \(arguments)")
+        #expect(desk.valuesSent(row.path).last == before, "\(row.path) \(arguments)")
       }
     }
   }
@@ -194,7 +196,7 @@ struct TableTests {
     desk.forget()
     desk.send("/tactus/meter", .int32(7), .int32(8))
     desk.wait(1)
-    #expect(desk.told("quantum").last == [.float32(3.5)])
+    #expect(desk.valuesSent("quantum").last == [.float32(3.5)])
     for (steps, beats) in [(1, 4), (-1, 3)] as [(Int32, Int)] {
       var other = Desk()
       other.update { $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8) }
@@ -204,8 +206,8 @@ struct TableTests {
     desk.send("/tactus/quantum", .int32(4))
     desk.send("/tactus/meter", .int32(5), .int32(4))
     desk.wait(1)
-    #expect(desk.told("meter").last == [.int32(5), .int32(4)])
-    #expect(desk.told("quantum").last == [.float32(4)])
+    #expect(desk.valuesSent("meter").last == [.int32(5), .int32(4)])
+    #expect(desk.valuesSent("quantum").last == [.float32(4)])
   }
 
   @Test
@@ -216,22 +218,24 @@ struct TableTests {
       var desk = Desk()
       desk.update { $0.choices.meter = Meter(beatsPerBar: 64, beatType: 1) }
       desk.send("/tactus/subscribe", .int32(9000))
-      #expect(desk.told("quantum").last == [.float32(256)] && desk.told("quantum/bar").last == [.float32(1)])
+      #expect(
+        desk.valuesSent("quantum").last == [.float32(256)]
+          && desk.valuesSent("quantum/bar").last == [.float32(1)])
       for meter in [
         Meter(beatsPerBar: 64, beatType: 1), Meter(beatsPerBar: 7, beatType: 8),
         Meter(beatsPerBar: 1, beatType: 32),
       ] {
         desk.update { $0.choices.meter = meter }
         desk.wait(1)
-        let told = try #require(desk.told("quantum").last)
+        let received = try #require(desk.valuesSent("quantum").last)
         desk.forget()
-        desk.send("/tactus/quantum", told[0])
+        desk.send("/tactus/quantum", received[0])
         desk.wait(1)
-        #expect(desk.errors.isEmpty && desk.told("quantum/bar").last == [.float32(0)])
+        #expect(desk.errors.isEmpty && desk.valuesSent("quantum/bar").last == [.float32(0)])
         #expect(desk.program.state.choices.ownQuantum == .beats(meter.length.value))
         desk.send("/tactus/" + word, argument)
         desk.wait(1)
-        #expect(desk.errors.isEmpty && desk.told("quantum/bar").last == [.float32(1)])
+        #expect(desk.errors.isEmpty && desk.valuesSent("quantum/bar").last == [.float32(1)])
         #expect(desk.program.state.choices.ownQuantum == .bar)
       }
     }

@@ -212,9 +212,9 @@ struct TimeTests {
     var third = second
     third.timeOrigin = third.timeOrigin + Micros(2000)
     play(&desk, third, seconds: 10)
-    let told = desk.sent.filter { $0.message.address == "/tactus/beat" }
-    #expect(told.count == expected.count)
-    for (told, expected) in zip(told, expected) { #expect((0...200).contains((told.at - expected).count)) }
+    let beats = desk.sent.filter { $0.message.address == "/tactus/beat" }
+    #expect(beats.count == expected.count)
+    for (beat, expected) in zip(beats, expected) { #expect((0...200).contains((beat.at - expected).count)) }
   }
 
   @Test
@@ -227,16 +227,17 @@ struct TimeTests {
     desk.send("/tactus/start", .string("bar"))
     desk.wait(4)
     #expect(
-      desk.told("beat") == [
+      desk.valuesSent("beat") == [
         [.int32(3), .int32(0)], [.int32(4), .int32(0)], [.int32(1), .int32(1)], [.int32(2), .int32(1)],
       ])
-    #expect(desk.told("beat/1") == [[.float32(1)], [.float32(0)]])
-    #expect(desk.told("downbeat").filter { $0 == [.float32(1)] }.count == 1)
+    #expect(desk.valuesSent("beat/1") == [[.float32(1)], [.float32(0)]])
+    #expect(desk.valuesSent("downbeat").filter { $0 == [.float32(1)] }.count == 1)
     var seen: [[Argument]] = []
-    for told in desk.told("countin/str") where seen.last != told { seen.append(told) }
+    for label in desk.valuesSent("countin/str") where seen.last != label { seen.append(label) }
     #expect(seen == [[.string("3")], [.string("2")], [.string("1")], [.string(" ")]])
     #expect(
-      desk.told("position/bbt").last == [.string("001|02|0768")] || desk.told("position/bbt").count > 10)
+      desk.valuesSent("position/bbt").last == [.string("001|02|0768")]
+        || desk.valuesSent("position/bbt").count > 10)
   }
 
   @Test
@@ -250,7 +251,7 @@ struct TimeTests {
     desk.now = desk.program.state.time(atSessionBeats: Beats(first + 1.2))
     desk.send("/tactus/subscribe", .string("beat phase exact"))
     desk.wait(0.1)
-    #expect(desk.told("beat/3").last == [.float32(1)])
+    #expect(desk.valuesSent("beat/3").last == [.float32(1)])
     desk.forget()
     desk.send("/tactus/start", .string("bar"))
     desk.wait(4.95)
@@ -261,9 +262,9 @@ struct TimeTests {
       #expect(abs((next.at - one.at).count - 500_000) <= 200)
     }
     var seen: [[Argument]] = []
-    for told in desk.told("countin/str") where seen.last != told { seen.append(told) }
+    for label in desk.valuesSent("countin/str") where seen.last != label { seen.append(label) }
     #expect(seen == ["5", "4", "3", "2", "1", " "].map { [.string($0)] })
-    #expect(desk.told("song").last == [.string("rolling"), .float64(first + 3.5)])
+    #expect(desk.valuesSent("song").last == [.string("rolling"), .float64(first + 3.5)])
   }
 
   @Test
@@ -285,17 +286,17 @@ struct TimeTests {
     // the bar line, and not earlier.
     let origin = Argument.float64(line - (line / 4) * 3.5)
     #expect(
-      desk.told("song").last == [
+      desk.valuesSent("song").last == [
         .string("rolling"), .float64(0), .float64(0), .int32(4), .int32(4), .float64(line), .int32(7),
         .int32(8),
       ])
     desk.wait(4.2)
     #expect(
-      desk.told("song").last == [.string("rolling"), .float64(0), origin, .int32(7), .int32(8)])
-    let numbers = desk.told("beat").map { $0.compactMap(\.number) }
+      desk.valuesSent("song").last == [.string("rolling"), .float64(0), origin, .int32(7), .int32(8)])
+    let numbers = desk.valuesSent("beat").map { $0.compactMap(\.number) }
     let bar = line / 4 + 1
     #expect(numbers == (1...7).map { [Double($0), bar] } + [[1, bar + 1]])
-    #expect(desk.told("song").last?[2] == .float64(line - (bar - 1) * 3.5))
+    #expect(desk.valuesSent("song").last?[2] == .float64(line - (bar - 1) * 3.5))
   }
 
   @Test
@@ -317,15 +318,15 @@ struct TimeTests {
         state.choose(at: Micros(random(60_000_000))) { $0.choices.meter = meter() }
       }
       let now = Micros(random(60_000_000))
-      var told = SurfaceState()
-      told.choices.meter = state.choices.meter
-      told.takeSong(state.songTold(at: now))
-      #expect(told.transport == state.transport)
-      let here = ThirtySeconds.before(state.songBeats(at: now).value)
-      for place in stride(from: here, to: here + 3000, by: 7) {
-        let (one, other) = (state.bars.place(of: place), told.bars.place(of: place))
+      var received = SurfaceState()
+      received.choices.meter = state.choices.meter
+      received.takeSong(state.songTold(at: now))
+      #expect(received.transport == state.transport)
+      let present = ThirtySeconds.before(state.songBeats(at: now).value)
+      for place in stride(from: present, to: present + 3000, by: 7) {
+        let (one, other) = (state.bars.place(of: place), received.bars.place(of: place))
         guard one != other else { continue }
-        Issue.record("seed \(seed), round \(round), at \(place - here): \(one) and \(other)")
+        Issue.record("seed \(seed), round \(round), at \(place - present): \(one) and \(other)")
         return
       }
     }
@@ -339,21 +340,21 @@ struct TimeTests {
       $0.transport = .stopped(at: Beats(7.25))
     }
     desk.send("/tactus/subscribe", .string("position"))
-    #expect(desk.told("position/bbt").last == [.string("003|02|0480")])
-    #expect(desk.told("position/time").last == [.string("00:00:03.625")])
+    #expect(desk.valuesSent("position/bbt").last == [.string("003|02|0480")])
+    #expect(desk.valuesSent("position/time").last == [.string("00:00:03.625")])
     desk.forget()
     desk.update { $0.transport = .stopped(at: Beats(-0.5)) }
     desk.wait(0.2)
-    #expect(desk.told("position/bbt").last == [.string("000|03|0960")])
+    #expect(desk.valuesSent("position/bbt").last == [.string("000|03|0960")])
     desk.update {
       $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8)
       $0.transport = .stopped(at: Beats(7.875))
     }
     desk.wait(0.2)
-    #expect(desk.told("position/bbt").last == [.string("003|02|1440")])
+    #expect(desk.valuesSent("position/bbt").last == [.string("003|02|1440")])
     desk.update { $0.transport = .stopped(at: Beats(-0.5)) }
     desk.wait(0.2)
-    #expect(desk.told("position/time").last == [.string("-00:00:00.250")])
+    #expect(desk.valuesSent("position/time").last == [.string("-00:00:00.250")])
   }
 
   @Test
@@ -364,34 +365,34 @@ struct TimeTests {
       $0.timeline = Timeline(tempo: Tempo(131.7), beatOrigin: Beats(3.2), timeOrigin: Micros(123_456))
     }
     desk.wait(30)
-    guard case .float64(let tempo)? = desk.told("timeline").last?[0],
-      case .float64(let beat)? = desk.told("timeline").last?[1],
-      case .float64(let at)? = desk.told("timeline").last?[2]
+    guard case .float64(let tempo)? = desk.valuesSent("timeline").last?[0],
+      case .float64(let beat)? = desk.valuesSent("timeline").last?[1],
+      case .float64(let time)? = desk.valuesSent("timeline").last?[2]
     else {
       Issue.record("no timeline")
       return
     }
-    let later = Micros(rounding: at + 60_000_000)
+    let later = Micros(rounding: time + 60_000_000)
     let computed = beat + 60 * tempo / 60
     #expect(abs(computed - desk.program.state.sessionBeats(at: later).value) < 0.001 * tempo / 60)
     // The group `exact` is sent at each change and at each bar.
-    #expect((16...19).contains(desk.told("timeline").count))
+    #expect((16...19).contains(desk.valuesSent("timeline").count))
   }
 
   @Test
   func `the OSC message "song" has the transport's state and the position`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
-    #expect(desk.told("song").last == [.string("stopped"), .float64(0)])
+    #expect(desk.valuesSent("song").last == [.string("stopped"), .float64(0)])
     desk.update { $0.transport = .waiting(origin: Beats(8)) }
     desk.wait(0.01)
-    #expect(desk.told("song").last == [.string("waiting"), .float64(8)])
+    #expect(desk.valuesSent("song").last == [.string("waiting"), .float64(8)])
     desk.update { $0.transport = .rolling(origin: Beats(8)) }
     desk.wait(0.01)
-    #expect(desk.told("song").last == [.string("rolling"), .float64(8)])
+    #expect(desk.valuesSent("song").last == [.string("rolling"), .float64(8)])
     desk.update { $0.transport = .stopped(at: Beats(2.5)) }
     desk.wait(0.01)
-    #expect(desk.told("song").last == [.string("stopped"), .float64(2.5)])
-    #expect(desk.told("song").count == desk.told("timeline").count)
+    #expect(desk.valuesSent("song").last == [.string("stopped"), .float64(2.5)])
+    #expect(desk.valuesSent("song").count == desk.valuesSent("timeline").count)
   }
 }

@@ -8,15 +8,15 @@ import Testing
 
 @Suite("Trust in senders")
 struct TrustTests {
-  private static let here = Address.v4(0x0a00_0001)
+  private static let ownAddress = Address.v4(0x0a00_0001)
   private static let hereIPv6 = Address.v6(high: 0xfe80 << 48, low: 1, scope: 2)
   private static let other = Endpoint(Address.v4(0x0a00_0007), port: 20809)
 
   private static var near: Neighbourhood {
     Neighbourhood([
       Interface(
-        index: 2, addresses: [here, hereIPv6],
-        networks: [AddressRange(here, bits: 24), AddressRange(hereIPv6, bits: 64)].compactMap { $0 })
+        index: 2, addresses: [ownAddress, hereIPv6],
+        networks: [AddressRange(ownAddress, bits: 24), AddressRange(hereIPv6, bits: 64)].compactMap { $0 })
     ])
   }
 
@@ -57,7 +57,7 @@ struct TrustTests {
   func `an --osc-listen address obeys a routed network only if allowed`() {
     for allowed in [[], [AddressRange("10.9.9.0/24")].compactMap { $0 }] {
       var desk = desk {
-        $0.listen = [Endpoint(Self.here, port: 20809)]
+        $0.listen = [Endpoint(Self.ownAddress, port: 20809)]
         $0.allow = allowed
       }
       desk.send("/tactus/click", .int32(1), from: Peer(Endpoint(Address.v4(0x0a09_0909), port: 5000)))
@@ -85,15 +85,15 @@ struct TrustTests {
       #expect(desk.orders.count == 1 && desk.program.state.choices.offset(of: .click2) == Micros(7000))
       let mayLearn = !desk.errorCodes.contains(5)
       // The change is reported once to the sender, and once to the user, who can then name the controller.
-      let said = desk.told("message").filter { $0.description.contains("is set until tactus ends") }
-      #expect(said.count == (mayLearn ? 0 : 1))
+      let messages = desk.valuesSent("message").filter { $0.description.contains("is set until tactus ends") }
+      #expect(messages.count == (mayLearn ? 0 : 1))
       #expect(desk.notices.contains(.notRemembered("click/offset", from: peer.endpoint.address)) != mayLearn)
       #expect(mayLearn || desk.errors[0].contains("--osc-allow=10.0.0.5"))
       #expect(desk.orders.first?.isPaired == mayLearn)
       return mayLearn
     }
     #expect(isPaired(Desk.local))
-    #expect(isPaired(Peer(Endpoint(Self.here, port: 5000))))
+    #expect(isPaired(Peer(Endpoint(Self.ownAddress, port: 5000))))
     #expect(!isPaired(Desk.tablet))
     let allowed = try #require(AddressRange("10.0.0.5"))
     #expect(isPaired(Desk.tablet) { $0.allow = [allowed] })
@@ -112,7 +112,7 @@ struct TrustTests {
     desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: 999)))
     #expect(desk.errorCodes == [5])
     desk.send("/tactus/subscribe", .int32(9000))
-    #expect(desk.told("subscribed", to: Endpoint(Desk.tablet.endpoint.address, port: 9000)).count == 1)
+    #expect(desk.valuesSent("subscribed", to: Endpoint(Desk.tablet.endpoint.address, port: 9000)).count == 1)
     // The greedy host subscribes again at each port, but gets no more places than its share.
     for port in 1...UInt16(SurfaceLimits.subscribers) {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
@@ -153,14 +153,14 @@ struct TrustTests {
 
   @Test
   func `two tactus that send their values to each other press no buttons`() {
-    let hosts = [Endpoint(Self.here, port: 20809), Self.other]
-    func made(telling: Int) -> Desk {
+    let hosts = [Endpoint(Self.ownAddress, port: 20809), Self.other]
+    func makeDesk(sendingTo index: Int) -> Desk {
       desk { settings in
-        settings.targets = [Peer(hosts[telling])]
+        settings.targets = [Peer(hosts[index])]
         settings.targetGroups = [.state, .beat, .position]
       }
     }
-    var desks = [made(telling: 1), made(telling: 0)]
+    var desks = [makeDesk(sendingTo: 1), makeDesk(sendingTo: 0)]
     desks[0].update { $0.choices.click.isOn = true }
     desks[1].update { $0.choices.quantum = 7 }
     /// Delivers each desk's messages to the other one for some seconds.
@@ -168,9 +168,9 @@ struct TrustTests {
       for _ in 0..<Int(seconds * 20) {
         for index in 0...1 {
           desks[index].wait(0.05)
-          let said = desks[index].datagrams
+          let datagrams = desks[index].datagrams
           desks[index].datagrams = []
-          for (bytes, to) in said where to == hosts[1 - index] {
+          for (bytes, to) in datagrams where to == hosts[1 - index] {
             desks[1 - index].send(bytes: bytes, from: Peer(hosts[index]))
           }
         }
@@ -211,20 +211,20 @@ struct TrustTests {
       desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
       desk.wait(5)
     }
-    #expect(desk.told("peers", to: tablet).last == [.int32(360)])
+    #expect(desk.valuesSent("peers", to: tablet).last == [.int32(360)])
     // Only a program that listens at the address can send this proof text back.
-    let proof = desk.told("proof", to: tablet).last ?? []
+    let proof = desk.valuesSent("proof", to: tablet).last ?? []
     #expect(proof.count == 1)
     desk.send("/tactus/proof", .string("guess"))
     #expect(desk.errorCodes == [4] && desk.machine.subscribers.first?.hears == false)
     desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: proof)))
     desk.forget()
     desk.wait(600)
-    #expect(desk.told("heartbeat", to: tablet).count >= 599)
+    #expect(desk.valuesSent("heartbeat", to: tablet).count >= 599)
     // The display never goes dark as long as it sends each new proof text back.
     for _ in 1...2 {
       desk.wait(3600)
-      #expect(desk.told("proof", to: tablet) == [proof])
+      #expect(desk.valuesSent("proof", to: tablet) == [proof])
       desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: proof)))
       desk.forget()
     }
@@ -254,10 +254,10 @@ struct TrustTests {
         }
         desk.wait(0.01)
       }
-      let told = desk.datagrams.reduce(0) { $0 + $1.bytes.count }
+      let bytesSent = desk.datagrams.reduce(0) { $0 + $1.bytes.count }
       #expect(
-        Double(told) < SurfaceLimits.unprovenBytes + Double(sent) * SurfaceLimits.unprovenFactor + 1000,
-        "\(talk): \(told) for \(sent)")
+        Double(bytesSent) < SurfaceLimits.unprovenBytes + Double(sent) * SurfaceLimits.unprovenFactor + 1000,
+        "\(talk): \(bytesSent) for \(sent)")
     }
   }
 
@@ -273,7 +273,7 @@ struct TrustTests {
       desk.wait(0.5)
       desk.forget()
       desk.send("/tactus/ping", .int32(Int32(round)))
-      answered += desk.told("pong").count
+      answered += desk.valuesSent("pong").count
       desk.wait(0.5)
     }
     #expect(answered == 120)

@@ -83,20 +83,20 @@ struct WayTests {
       settings.allow = allow
       let studio = try home.perform { [settings] in try Studio(settings) }
       defer { studio.close() }
-      let there = Endpoint(Self.onStage, port: studio.surface.endpoints[0].port)
+      let target = Endpoint(Self.onStage, port: studio.surface.endpoints[0].port)
       let order = LibloCodec.encode(Message("/tactus/tempo", .float32(142)))
       try venue.perform {
-        for source in [Self.guest, Self.tablet] { try say(order, from: source, to: there) }
+        for source in [Self.guest, Self.tablet] { try sendPacket(order, from: source, to: target) }
       }
       #expect(studio.wait { studio.surface.counters.strangers == 2 })
       #expect(studio.commands.isEmpty)
-      try stage.perform { try say(order, from: Self.tablet, to: there) }
+      try stage.perform { try sendPacket(order, from: Self.tablet, to: target) }
       #expect(studio.wait { studio.commands.count == 1 })
     }
   }
 }
 
-private func say(_ packet: [UInt8], from source: Address, to target: Endpoint) throws {
+private func sendPacket(_ packet: [UInt8], from source: Address, to target: Endpoint) throws {
   let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
   defer { close(descriptor) }
   _ = try bindSocket(descriptor, to: Endpoint(source, port: 0))

@@ -24,7 +24,7 @@ struct DoorTests {
     let phone = try Phone(second.port)
     #expect(
       second.wait {
-        phone.say("[\"/tactus/osc/str\"]")
+        phone.send("[\"/tactus/osc/str\"]")
         return (try? phone.line("[\"/tactus/osc/str\"")?.contains("no OSCQuery")) == true
       })
     first.close()
@@ -107,15 +107,15 @@ struct DoorTests {
     try other.perform { [port = studio.port] in
       let host = "10.50.0.1"
       #expect(try Caller(query, from: near, to: here).ask("/tactus/tempo?VALUE", host: host).status == 200)
-      #expect(try Caller(query, from: far, to: here).isSentAway())
+      #expect(try Caller(query, from: far, to: here).isClosedByServer())
       #expect(throws: (any Error).self, "closed") { try Caller(port, from: near, to: here) }
       studio.web.open(toNetworks: true)
       #expect(studio.wait { studio.web.endpoints.first?.address == .v4(0) })
       let neighbour = try Caller(port, from: near, to: here)
       #expect(try neighbour.ask("/session", host: host).status == 200)
-      #expect(try Caller(port, from: far, to: here).isSentAway())
+      #expect(try Caller(port, from: far, to: here).isClosedByServer())
       studio.web.open(toNetworks: false)
-      #expect(neighbour.isSentAway())
+      #expect(neighbour.isClosedByServer())
       #expect(studio.wait { studio.web.endpoints.map(\.address) == [.loopback] })
     }
     #expect(studio.web.counters.strangers == 2)

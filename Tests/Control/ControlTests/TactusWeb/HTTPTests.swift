@@ -70,33 +70,33 @@ struct HTTPTests {
 
   @Test
   func `one doctor's examination serves all paired browsers, delays no request`() throws {
-    let practice = Mutex((visits: 0, isDone: false))
+    let doctor = Mutex((visits: 0, isDone: false))
     let studio = try PageStudio(doctor: {
-      let number = practice.withLock { practice in
-        practice.visits += 1
-        return practice.visits
+      let number = doctor.withLock { doctor in
+        doctor.visits += 1
+        return doctor.visits
       }
-      while !practice.withLock({ $0.isDone }) { usleep(1000) }
+      while !doctor.withLock({ $0.isDone }) { usleep(1000) }
       return number == 1 ? Array("{\"wrong\":0}".utf8) : nil
     })
     defer { studio.close() }
     #expect(try Caller(studio.port).ask("/doctor").status == 403)
-    let patients = try (0..<3).map { _ in try Caller(studio.port) }
-    for patient in patients {
-      patient.send("GET /doctor HTTP/1.1\r\nHost: localhost\r\n\(Phone.cookie)\r\n")
+    let callers = try (0..<3).map { _ in try Caller(studio.port) }
+    for caller in callers {
+      caller.send("GET /doctor HTTP/1.1\r\nHost: localhost\r\n\(Phone.cookie)\r\n")
     }
-    #expect(studio.wait { practice.withLock { $0.visits } == 1 })
+    #expect(studio.wait { doctor.withLock { $0.visits } == 1 })
     #expect(try Caller(studio.port).ask("/session").status == 200)
     #expect(try Phone(studio.port).head.contains("101 "))
-    practice.withLock { $0.isDone = true }
-    for patient in patients {
-      let answer = try patient.answer()
+    doctor.withLock { $0.isDone = true }
+    for caller in callers {
+      let answer = try caller.answer()
       #expect(answer.status == 200 && answer.body == "{\"wrong\":0}")
     }
-    #expect(practice.withLock { $0.visits } == 1)
+    #expect(doctor.withLock { $0.visits } == 1)
     // Later a new examination runs. If it does not finish in time, the status of the answer is 503.
-    #expect(studio.wait { (try? patients[0].ask("/doctor", Phone.cookie).status) == 503 })
-    #expect(practice.withLock { $0.visits } == 2)
+    #expect(studio.wait { (try? callers[0].ask("/doctor", Phone.cookie).status) == 503 })
+    #expect(doctor.withLock { $0.visits } == 2)
   }
 
   @Test
@@ -148,7 +148,7 @@ struct HTTPTests {
     func cookies() -> String { "Cookie: \(jar.map { "\($0.key)=\($0.value)" }.joined(separator: "; "))\r\n" }
     for (studio, caller) in zip(studios, callers) {
       let answer = try caller.ask(
-        "/pair", "Origin: http://localhost\r\n" + cookies(), method: "POST", body: studio.present.code)
+        "/pair", "Origin: http://localhost\r\n" + cookies(), method: "POST", body: studio.currentSecret.code)
       let words = answer.head.split(separator: "Set-Cookie: ")[1].prefix { $0 != ";" }.split(separator: "=")
       jar[String(words[0])] = String(words[1])
     }
@@ -255,8 +255,8 @@ struct HTTPTests {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
-    let here = #filePath
-    let folder = here[..<(here.lastIndex(of: "/") ?? here.startIndex)]
+    let path = #filePath
+    let folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
     let reader = try ChildProcess.run(["/usr/bin/python3", "\(folder)/peers/oscquery_reader.py", "\(port)"])
     #expect(reader.status == 0, "\(reader.errors)")
     let lines = Set(reader.output.split(separator: "\n").map(String.init))

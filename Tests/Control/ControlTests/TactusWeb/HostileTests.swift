@@ -42,14 +42,14 @@ struct HostileTests {
     defer { studio.close() }
     let honest = try Phone(studio.port)
     let hostile = try Phone(studio.port)
-    hostile.say("[\"/tactus/subscribe\"]")
+    hostile.send("[\"/tactus/subscribe\"]")
     #expect(try hostile.line("[\"/tactus/update\",0]") != nil)
     let (what, bytes, code) = Self.frames[number]
     hostile.caller.send(bytes)
     // wslay ends some connections without sending a close frame.
     let farewell = try hostile.farewell()
     #expect(farewell == code || farewell == nil, "\(what): \(farewell.map { "\($0)" } ?? "none")")
-    #expect(hostile.caller.isSentAway(), "\(what)")
+    #expect(hostile.caller.isClosedByServer(), "\(what)")
     #expect(studio.wait { studio.web.counters.sockets == 1 && studio.surface.counters.subscribers == 0 })
     #expect(try honest.isServed(), "\(what)")
   }
@@ -105,7 +105,7 @@ struct HostileTests {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
-    honest.say("[\"/tactus/subscribe\",\"state\"]")
+    honest.send("[\"/tactus/subscribe\",\"state\"]")
     #expect(try honest.line("[\"/tactus/update\",0]") != nil)
     var callers: [Caller] = []
     for number in 0..<1000 {
@@ -134,7 +134,7 @@ struct HostileTests {
         for caller in slow { caller.send([0x61]) }
         return studio.web.counters.late >= 40
       })
-    for caller in slow { #expect(caller.isSentAway()) }
+    for caller in slow { #expect(caller.isClosedByServer()) }
     #expect(try honest.isServed())
   }
 
@@ -156,7 +156,7 @@ struct HostileTests {
     defer { studio.close() }
     let slow = try Phone(studio.port)
     let honest = try Phone(studio.port)
-    for phone in [slow, honest] { phone.say("[\"/tactus/subscribe\",\"state\"]") }
+    for phone in [slow, honest] { phone.send("[\"/tactus/subscribe\",\"state\"]") }
     for phone in [slow, honest] { #expect(try phone.line("[\"/tactus/update\",0]") != nil) }
     var room: Int32 = 4096
     setsockopt(slow.caller.descriptor, SOL_SOCKET, SO_RCVBUF, &room, 4)
@@ -186,34 +186,34 @@ struct HostileTests {
       self.waits = waits
     }
 
-    static func ofRequests(_ caller: Caller) -> Flood {
+    static func sendingRequests(_ caller: Caller) -> Flood {
       Flood(
         caller, Array(String(repeating: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50).utf8))
     }
 
-    static func ofMessages(_ phone: Phone) -> Flood {
+    static func sendingMessages(_ phone: Phone) -> Flood {
       let frame = Phone.frame(Array("[\"/tactus/ping\"]".utf8), opcode: 1)
       return Flood(phone.caller, Array((0..<200).map { _ in frame }.joined()))
     }
 
-    static func ofNonsense(_ phone: Phone) -> Flood {
+    static func sendingNonsense(_ phone: Phone) -> Flood {
       Flood(phone.caller, Phone.frame(Array(String(repeating: "x\n", count: 4000).utf8), opcode: 1))
     }
 
     /// Runs all floods for three seconds. Returns how long that really took, in microseconds.
-    static func threeSeconds(of floods: [Flood]) -> Double {
+    static func runThreeSeconds(of floods: [Flood]) -> Double {
       let start = ContinuousClock.now
       while start.duration(to: .now) < .seconds(3) {
         for flood in floods {
-          flood.goOn()
-          flood.takeAnswers()
+          flood.sendMore()
+          flood.readAnswers()
         }
         usleep(1000)
       }
       return Double(start.duration(to: .now) / .seconds(1)) * 1e6
     }
 
-    func goOn() {
+    func sendMore() {
       while true {
         if rest.isEmpty {
           guard isAnswered || !waits else { return }
@@ -225,7 +225,7 @@ struct HostileTests {
       }
     }
 
-    func takeAnswers() {
+    func readAnswers() {
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while recv(caller.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 { isAnswered = true }
     }
@@ -236,10 +236,10 @@ struct HostileTests {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
-    var floods = try (0..<8).map { _ in Flood.ofRequests(try Caller(studio.port)) }
-    floods.append(.ofMessages(try Phone(studio.port)))
+    var floods = try (0..<8).map { _ in Flood.sendingRequests(try Caller(studio.port)) }
+    floods.append(.sendingMessages(try Phone(studio.port)))
     let before = studio.web.counters
-    let elapsed = Flood.threeSeconds(of: floods)
+    let elapsed = Flood.runThreeSeconds(of: floods)
     let after = studio.web.counters
     let cost = Double(after.microseconds - before.microseconds)
     #expect(after.requests > before.requests + 3 && after.received > before.received + 100)
@@ -254,9 +254,10 @@ struct HostileTests {
     defer { studio.close() }
     let honest = try Phone(studio.port)
     let callers = try (0..<24).map { _ in try Caller(studio.port) }
-    let floods = callers.map(Flood.ofRequests) + [.ofMessages(try Phone(studio.port, isPaired: false))]
+    let floods =
+      callers.map(Flood.sendingRequests) + [.sendingMessages(try Phone(studio.port, isPaired: false))]
     for _ in 0..<30 {
-      for flood in floods { flood.goOn() }
+      for flood in floods { flood.sendMore() }
       #expect(try honest.isServed())
     }
   }
@@ -268,15 +269,15 @@ struct HostileTests {
       // others.
       func strangers(_ addresses: some Sequence<Address>) throws -> [Flood] {
         try addresses.map {
-          .ofNonsense(try Phone(studio.port, isPaired: false, from: $0, to: Neighbours.tactus))
+          .sendingNonsense(try Phone(studio.port, isPaired: false, from: $0, to: Neighbours.tactus))
         }
       }
       var floods = try strangers(Neighbours.theirs[..<15])
       let honest = try Phone(studio.port, from: Neighbours.theirs[30], to: Neighbours.tactus)
       floods += try strangers(Neighbours.theirs[15..<30])
       return try (0..<40).count { _ in
-        for flood in floods { flood.goOn() }
-        honest.say("[\"/tactus/ping\"]")
+        for flood in floods { flood.sendMore() }
+        honest.send("[\"/tactus/ping\"]")
         return try honest.line("[\"/tactus/pong\"") == nil
       }
     }

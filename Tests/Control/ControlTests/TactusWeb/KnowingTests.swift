@@ -13,7 +13,7 @@ struct KnowingTests {
   /// The share of a core that the floods cost within three seconds.
   private func share(of floods: [HostileTests.Flood], at studio: PageStudio) -> Double {
     let before = studio.web.counters.microseconds
-    let elapsed = HostileTests.Flood.threeSeconds(of: floods)
+    let elapsed = HostileTests.Flood.runThreeSeconds(of: floods)
     // Subtract the 100 ms that the budget allows at once.
     return (Double(studio.web.counters.microseconds - before) - 100_000) / elapsed
   }
@@ -96,7 +96,9 @@ struct KnowingTests {
     let refused = try Neighbours.visit { studio in
       let paired = try Phone(studio.port, from: Neighbours.theirs[0], to: Neighbours.tactus)
       return try Watchers.crowd(Neighbours.theirs[1...4], studio.port) { crowd -> [String] in
-        guard studio.wait(until: { crowd.came > 2 * WebLimits.connections }) else { return ["the watchers"] }
+        guard studio.wait(until: { crowd.opened > 2 * WebLimits.connections }) else {
+          return ["the watchers"]
+        }
         let refused = try Neighbours.theirs[10..<20].flatMap { try pair(from: $0, with: studio) }
         return try refused + (paired.isServed() ? [] : ["who was paired"])
       }

@@ -40,14 +40,14 @@ struct Neighbours: Sendable {
 final class Watchers: Sendable {
   private let isOver = Atomic(false)
   private let count = Atomic(0)
-  var came: Int { count.load(ordering: .relaxed) }
+  var opened: Int { count.load(ordering: .relaxed) }
 
   /// Keeps these browsers running during `body`.
   static func crowd<Result>(
     _ addresses: some Sequence<Address>, _ port: UInt16, _ body: (Watchers) throws -> Result
   ) rethrows -> Result {
     let watchers = Watchers()
-    let workers = addresses.map { address in Worker { watchers.comeAndGo(from: address, port) } }
+    let workers = addresses.map { address in Worker { watchers.openConnections(from: address, port) } }
     defer {
       watchers.isOver.store(true, ordering: .relaxed)
       for worker in workers { worker.join() }
@@ -55,7 +55,7 @@ final class Watchers: Sendable {
     return try body(watchers)
   }
 
-  private func comeAndGo(from address: Address, _ port: UInt16) {
+  private func openConnections(from address: Address, _ port: UInt16) {
     var sockets: [Phone] = []
     while !isOver.load(ordering: .relaxed) {
       guard let socket = try? Phone(port, isPaired: false, from: address, to: Neighbours.tactus) else {

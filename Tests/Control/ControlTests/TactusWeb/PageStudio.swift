@@ -74,7 +74,7 @@ final class PageStudio: Sendable {
   var commands: [Command] { box.shelf.withLock { $0.orders.map(\.command) } }
   var notices: [Notice] { box.shelf.withLock { $0.notices } }
 
-  var present: Secret { box.shelf.withLock { $0.secret } }
+  var currentSecret: Secret { box.shelf.withLock { $0.secret } }
 
   /// Replaces the secret, as `tactus web --forget` does.
   func forget() {
@@ -122,20 +122,21 @@ struct Silence: Error {}
 /// A TCP client that uses no HTTP library.
 final class Caller {
   let descriptor: Int32
-  private(set) var heard: [UInt8] = []
+  private(set) var received: [UInt8] = []
   private(set) var isEnded = false
 
-  init(_ port: UInt16, from own: Address = .loopback, to there: Address = .loopback, seconds: Int = 20) throws
+  init(_ port: UInt16, from own: Address = .loopback, to target: Address = .loopback, seconds: Int = 20)
+    throws
   {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var patience = timeval(tv_sec: seconds, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var limit = timeval(tv_sec: seconds, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     if !own.isEvery {
       let unbound = Endpoint(own, port: 0).withSocketAddress { bind(descriptor, $0, $1) }
       try #require(unbound == 0)
     }
-    let failed = Endpoint(there, port: port).withSocketAddress { connect(descriptor, $0, $1) }
+    let failed = Endpoint(target, port: port).withSocketAddress { connect(descriptor, $0, $1) }
     guard failed == 0 else { throw Silence() }
   }
 
@@ -157,23 +158,23 @@ final class Caller {
       isEnded = count == 0 || errno == ECONNRESET
       return false
     }
-    heard += chunk[..<count]
+    received += chunk[..<count]
     return true
   }
 
-  func drop(_ count: Int) { heard.removeFirst(count) }
+  func drop(_ count: Int) { received.removeFirst(count) }
 
   /// Reads one answer and returns its status, head and body.
   func answer() throws -> (status: Int, head: String, body: String) {
     let gap = Array("\r\n\r\n".utf8)
     while true {
-      if let end = heard.firstRange(of: gap) {
-        let head = String(decoding: heard[..<end.lowerBound], as: UTF8.self)
+      if let end = received.firstRange(of: gap) {
+        let head = String(decoding: received[..<end.lowerBound], as: UTF8.self)
         let length =
           head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
           .flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0
-        if heard.count >= end.upperBound + length {
-          let body = String(decoding: heard[end.upperBound..<end.upperBound + length], as: UTF8.self)
+        if received.count >= end.upperBound + length {
+          let body = String(decoding: received[end.upperBound..<end.upperBound + length], as: UTF8.self)
           drop(end.upperBound + length)
           return (Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0, head, body)
         }
@@ -194,7 +195,7 @@ final class Caller {
   }
 
   /// Whether the server closes the connection.
-  func isSentAway() -> Bool {
+  func isClosedByServer() -> Bool {
     while receive() {}
     return isEnded
   }
@@ -209,9 +210,9 @@ final class Phone {
 
   init(
     _ port: UInt16, path: String = "/osc", isPaired: Bool = true, headers: String = "",
-    from own: Address = .loopback, to there: Address = .loopback
+    from own: Address = .loopback, to target: Address = .loopback
   ) throws {
-    caller = try Caller(port, from: own, to: there)
+    caller = try Caller(port, from: own, to: target)
     caller.send(Self.request(path, (isPaired ? Self.cookie : "") + headers))
     head = try caller.answer().head
   }
@@ -235,19 +236,21 @@ final class Phone {
     return frame + mask + payload.enumerated().map { $1 ^ mask[$0 % 4] }
   }
 
-  func say(_ text: String) { caller.send(Self.frame(Array(text.utf8), opcode: 1)) }
-  func say(_ message: Message) { caller.send(Self.frame(LibloCodec.encode(message), opcode: 2)) }
+  func send(_ text: String) { caller.send(Self.frame(Array(text.utf8), opcode: 1)) }
+  func send(_ message: Message) { caller.send(Self.frame(LibloCodec.encode(message), opcode: 2)) }
 
   /// Returns the next frame.
   func receive() throws -> (opcode: UInt8, payload: [UInt8]) {
     while true {
-      let heard = caller.heard
-      if heard.count >= 2 {
-        var (start, count) = (2, Int(heard[1] & 127))
-        if count == 126, heard.count >= 4 { (start, count) = (4, Int(heard[2]) << 8 | Int(heard[3])) }
-        if (count < 126 || start > 2), heard.count >= start + count {
+      let received = caller.received
+      if received.count >= 2 {
+        var (start, count) = (2, Int(received[1] & 127))
+        if count == 126, received.count >= 4 {
+          (start, count) = (4, Int(received[2]) << 8 | Int(received[3]))
+        }
+        if (count < 126 || start > 2), received.count >= start + count {
           caller.drop(start + count)
-          return (heard[0] & 15, Array(heard[start..<start + count]))
+          return (received[0] & 15, Array(received[start..<start + count]))
         }
       }
       guard caller.receive() else { throw Silence() }
@@ -256,7 +259,7 @@ final class Phone {
 
   /// Whether the server answers a ping.
   func isServed() throws -> Bool {
-    say("[\"/tactus/ping\"]")
+    send("[\"/tactus/ping\"]")
     return try line("[\"/tactus/pong\"") != nil
   }
 

@@ -18,21 +18,21 @@ struct SocketTests {
     #expect(
       phone.head.contains("101 ") && phone.head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     )
-    phone.say("[\"/tactus/ping\", 7, \"x\"]")
+    phone.send("[\"/tactus/ping\", 7, \"x\"]")
     let before = HostClock.micros().count
     let pong = try #require(try phone.line("[\"/tactus/pong\""))
     let parts = pong.dropLast().split(separator: ",")
     #expect(parts.suffix(2).elementsEqual(["7", "\"x\""]) && parts.count == 7)
     #expect(abs((Int64(parts[4]) ?? 0) - before) < 60_000_000)
-    phone.say("[\"/tactus/subscribe\",\"state exact\"]")
+    phone.send("[\"/tactus/subscribe\",\"state exact\"]")
     #expect(try phone.line("[\"/tactus/tempo\",") == "[\"/tactus/tempo\",120]")
     #expect(try phone.line("[\"/tactus/timeline\",120,") != nil)
-    phone.say("[\"/tactus/click\",true]\n[\"/tactus/tempo\",99.5]\n")
+    phone.send("[\"/tactus/click\",true]\n[\"/tactus/tempo\",99.5]\n")
     #expect(try phone.line("[\"/tactus/tempo\",99") == "[\"/tactus/tempo\",99.5]")
     #expect(studio.commands.contains(.tempo(Tempo(99.5))) && studio.commands.count == 2)
-    phone.say("[\"/tactus/tempo\",5000]")
+    phone.send("[\"/tactus/tempo\",5000]")
     #expect(try phone.line("[\"/tactus/error\"")?.hasSuffix("\"/tactus/tempo\",3]") == true)
-    phone.say("[\"/tactus/nonsense\"")
+    phone.send("[\"/tactus/nonsense\"")
     #expect(try phone.line("[\"/tactus/error\"")?.hasSuffix(",6]") == true)
     #expect(studio.wait { studio.web.counters.malformed == 1 })
   }
@@ -48,7 +48,7 @@ struct SocketTests {
     #expect(try phone.message("/tactus/tempo") == Message("/tactus/tempo", .float32(120)))
     #expect(studio.commands.count == 1)
     // After that, tactus also understands JSON, but still answers with OSC packets, the first form used.
-    phone.say("[\"/tactus/peers\"]")
+    phone.send("[\"/tactus/peers\"]")
     #expect(try phone.message("/tactus/peers") == Message("/tactus/peers", .int32(0)))
   }
 
@@ -58,9 +58,9 @@ struct SocketTests {
     defer { studio.close() }
     let watcher = try Phone(studio.port, isPaired: false)
     let owner = try Phone(studio.port)
-    watcher.say("[\"/tactus/subscribe\"]\n[\"/tactus/tempo\",99]")
+    watcher.send("[\"/tactus/subscribe\"]\n[\"/tactus/tempo\",99]")
     #expect(try watcher.line("[\"/tactus/error\"")?.contains("not paired") == true)
-    owner.say("[\"/tactus/click\",1]")
+    owner.send("[\"/tactus/click\",1]")
     #expect(studio.wait { studio.commands.count == 1 })
     studio.forget()
     #expect(try owner.farewell() == 1008)
@@ -68,7 +68,7 @@ struct SocketTests {
     #expect(
       try watcher.line("[\"/tactus/peers\",") == "[\"/tactus/peers\",3]", "who watches goes on watching")
     let late = try Phone(studio.port)
-    late.say("[\"/tactus/click\",0]")
+    late.send("[\"/tactus/click\",0]")
     #expect(try late.line("[\"/tactus/error\"")?.contains("not paired") == true)
     #expect(studio.commands.count == 1)
   }
@@ -79,7 +79,7 @@ struct SocketTests {
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
     let reader = try Phone(port, path: "/", isPaired: false)
-    reader.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/peers\"}")
+    reader.send("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/peers\"}")
     #expect(try reader.receive().payload == LibloCodec.encode(Message("/tactus/peers", .int32(0))))
     studio.change {
       $0.choices.click.isOn = true
@@ -87,20 +87,20 @@ struct SocketTests {
     }
     let seen = try reader.messages(until: Message("/tactus/peers", .int32(1)))
     #expect(seen.allSatisfy { $0.address == "/tactus/peers" })
-    reader.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/beat\"}")
+    reader.send("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/beat\"}")
     #expect(try reader.message("/tactus/beat") != nil)
-    reader.say("{\"COMMAND\":\"IGNORE\",\"DATA\":\"/tactus/peers\"}")
-    reader.say("{\"COMMAND\":\"IGNORE\",\"DATA\":\"/tactus/beat\"}")
-    reader.say(Message("/tactus/ping", .int32(1)))
+    reader.send("{\"COMMAND\":\"IGNORE\",\"DATA\":\"/tactus/peers\"}")
+    reader.send("{\"COMMAND\":\"IGNORE\",\"DATA\":\"/tactus/beat\"}")
+    reader.send(Message("/tactus/ping", .int32(1)))
     #expect(try reader.message("/tactus/pong") != nil)
     studio.change { $0.link.peers = 2 }
-    reader.say(Message("/tactus/ping", .int32(2)))
+    reader.send(Message("/tactus/ping", .int32(2)))
     // Unlike a controller that leaves, this socket gets no messages that turn its lights off.
     #expect(try reader.receive().payload.starts(with: LibloCodec.encode(Message("/tactus/pong")).prefix(12)))
     for command in [
       "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/nothing\"}", "{\"COMMAND\":\"DANCE\",\"DATA\":\"/\"}", "{",
     ] {
-      reader.say(command)
+      reader.send(command)
       #expect(try reader.message("/tactus/error")?.arguments.last == .int32(6), "\(command)")
     }
   }
@@ -111,19 +111,19 @@ struct SocketTests {
     defer { studio.close() }
     let reader = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
     let listen = "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/offset\"}"
-    reader.say(listen)
+    reader.send(listen)
     #expect(try reader.message("/tactus/error") != nil)
     let (early, late) = (try NamedOutput("dr=clock"), try NamedOutput("dr=clock offset=4"))
     studio.change { $0.lists.outputs = [early] }
     let other = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
     #expect(studio.wait { studio.surface.snapshot.row("/tactus/out/dr/offset") != nil })
-    other.say(listen)
+    other.send(listen)
     #expect(try other.receive().payload == LibloCodec.encode(Message("/tactus/out/dr/offset", .float32(0))))
     studio.change { $0.lists.outputs = [late] }
     let seen = try other.messages(until: Message("/tactus/out/dr/offset", .float32(4)))
     #expect(seen.allSatisfy { $0.address == "/tactus/out/dr/offset" })
     // The output is a clock, but this address belongs to a pulse.
-    other.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/width\"}")
+    other.send("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/width\"}")
     #expect(try other.message("/tactus/error") != nil)
     studio.change { $0.lists.outputs = [] }
     #expect(studio.wait { studio.surface.snapshot.row("/tactus/out/dr/offset") == nil })
@@ -134,16 +134,16 @@ struct SocketTests {
     let studio = try PageStudio()
     defer { studio.close() }
     var phones = try (0..<16).map { _ in try Phone(studio.port) }
-    for phone in phones { phone.say("[\"/tactus/subscribe\",\"state\"]") }
+    for phone in phones { phone.send("[\"/tactus/subscribe\",\"state\"]") }
     for phone in phones { #expect(try phone.line("[\"/tactus/update\",0]") != nil) }
     #expect(studio.wait { studio.surface.counters.subscribers == 16 })
-    phones[3].say("[\"/tactus/tempo\",77]")
+    phones[3].send("[\"/tactus/tempo\",77]")
     for phone in phones { #expect(try phone.line("[\"/tactus/tempo\",77") != nil) }
     phones.removeLast(12)
     var areGone = false
     for _ in 0..<8 where !areGone {
       // On a busy machine, the other phones could be silent for so long that they are dropped.
-      for phone in phones { phone.say("[\"/tactus/ping\"]") }
+      for phone in phones { phone.send("[\"/tactus/ping\"]") }
       areGone = studio.wait(seconds: 10) {
         studio.surface.counters.subscribers == 4 && studio.web.counters.sockets == 4
       }
@@ -155,11 +155,11 @@ struct SocketTests {
   func `at the end of tactus, browsers get a goodbye and a close frame`() throws {
     let studio = try PageStudio()
     let phone = try Phone(studio.port)
-    phone.say("[\"/tactus/subscribe\"]")
+    phone.send("[\"/tactus/subscribe\"]")
     #expect(try phone.line("[\"/tactus/update\",0]") != nil)
     studio.close()
     #expect(try phone.farewell() == 1001)
-    #expect(phone.caller.isSentAway())
+    #expect(phone.caller.isClosedByServer())
     #expect(studio.web.endpoints.isEmpty)
   }
 }

@@ -49,15 +49,15 @@ struct StampedeTests {
     try stage.ip("link set stage1 up")
     try venue.ip("link set venue0 up")
     try venue.ip("route add 192.168.7.2/32 via 10.50.0.1 dev venue0")
-    let here = Address.v4(0xc0a8_0702)
+    let ownAddress = Address.v4(0xc0a8_0702)
     var settings = WebSettings.page
-    settings.listen = [Endpoint(here, port: 0)]
+    settings.listen = [Endpoint(ownAddress, port: 0)]
     let studio = try home.perform { [settings] in try PageStudio(settings) }
     defer { studio.close() }
     let port = try #require(studio.web.endpoints.first).port
     let host = "192.168.7.2:\(port)"
     try venue.perform {
-      let caller = try Caller(port, from: .v4(0x0a32_0042), to: here)
+      let caller = try Caller(port, from: .v4(0x0a32_0042), to: ownAddress)
       #expect((try? caller.ask("/session", host: host)) == nil)
     }
     // Wait, because the web thread updates its counters a little later.
@@ -65,11 +65,11 @@ struct StampedeTests {
     while studio.web.counters.strangers == 0, ContinuousClock.now < end { usleep(1_000) }
     #expect(studio.web.counters.strangers == 1)
     try stage.perform {
-      let caller = try Caller(port, from: .v4(0xc0a8_0714), to: here)
+      let caller = try Caller(port, from: .v4(0xc0a8_0714), to: ownAddress)
       #expect(try caller.ask("/session", host: host).status == 200)
     }
     try home.perform {
-      let caller = try Caller(port, from: here, to: here)
+      let caller = try Caller(port, from: ownAddress, to: ownAddress)
       #expect(try caller.ask("/session", host: host).status == 200)
     }
   }
@@ -87,7 +87,7 @@ private final class Stampede: Sendable {
     from own: Address, _ port: UInt16, _ body: () throws -> Result
   ) rethrows -> Result {
     let stampede = Stampede()
-    let worker = Worker { stampede.rush(from: own, port) }
+    let worker = Worker { stampede.openConnections(from: own, port) }
     defer {
       stampede.isOver.store(true, ordering: .relaxed)
       worker.join()
@@ -95,7 +95,7 @@ private final class Stampede: Sendable {
     return try body()
   }
 
-  private func rush(from own: Address, _ port: UInt16) {
+  private func openConnections(from own: Address, _ port: UInt16) {
     var watched = (0..<Self.width).map { _ in Self.open(own, port) }
     while !isOver.load(ordering: .relaxed) {
       poll(&watched, nfds_t(watched.count), 10)
