@@ -15,8 +15,8 @@ import TactusOSC
 /// these calls, carry out `nextOutput` until it is nil. When the program has carried out a request, call
 /// `opened` or `saved`.
 public struct NSMClient: Sendable {
-  /// Capabilities in NSM's notation. `switch` is left out, because tactus must be started anew to
-  /// open another project. `optional-gui` is left out, because tactus has no such window.
+  /// Capabilities in NSM's notation. `switch` is left out, because tactus opens another project
+  /// only after a restart. `optional-gui` is left out, because tactus has no such window.
   static let capabilities = ":dirty:message:"
   /// How long to wait for the manager, which normally answers in milliseconds. After that, the program runs
   /// without a manager.

@@ -6,7 +6,7 @@ package import LinkBeatMath
 package enum Trust: Int, CaseIterable, Sendable {
   /// Any sender. There may be thousands, because source addresses can be forged.
   case stranger
-  /// One of a few senders that are known here, which has not proven that its address is its own.
+  /// A sender from a short list of known ones, which has not proven that its address is its own.
   case known
   /// This machine, a paired sender, or a sender that has proven that its address is its own.
   case trusted

@@ -25,8 +25,8 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   /// Beats by which the other room's grid runs behind ours: with 4, our beat 16 is their beat 12. Sound that
   /// takes this long on its way then arrives in time. The effect is this side's value minus the other side's.
   ///
-  /// Both rooms are in one session and have one tempo all the same. A start has a beat, so the other room
-  /// hears the start later by this distance.
+  /// With any distance, both rooms are in one session and have one tempo. A start has a beat, so the other
+  /// room hears the start later by this distance.
   public var distance: Beats
 
   /// Describes the connection. Without a correction and a distance, both rooms hear a beat at the same time.
@@ -54,7 +54,7 @@ public struct FarMeasure: Hashable, Sendable, BitwiseCopyable {
   public var roundTrip: Micros
   /// Microseconds by which the other relay's host clock is ahead of ours.
   public var offset: Micros
-  /// The part of `FarWire.correction` in effect so far.
+  /// The part of `FarWire.correction` that is in effect now.
   public var correction: Micros
 }
 

@@ -33,7 +33,7 @@ extension LinkAudio {
 
     /// A delay of whole beats: the sound stays in time, but is heard at a later beat of the song. After a
     /// change of tempo, the delay is the same number of beats at the new tempo. If the lane has no room for
-    /// so long a delay, the delay is fewer whole beats, and ``Figures/isDelayShortened`` is true.
+    /// the delay, the delay is fewer whole beats, and ``Figures/isDelayShortened`` is true.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     @_noLocks @_noAllocation

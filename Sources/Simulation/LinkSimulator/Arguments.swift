@@ -229,7 +229,7 @@ extension Arguments {
     return plan
   }
 
-  /// One of many worlds, drawn from its seed.
+  /// The world that is drawn from this seed.
   func drawn(_ seed: UInt64) -> Scenario {
     var scenario = isFar ? Scenario.rooms(from: seed, upTo: worst) : Scenario.drawn(from: seed, upTo: worst)
     scenario.turmoil = turmoil ?? scenario.turmoil

@@ -11,7 +11,7 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     let card = try SoundCard(server, "card", latency: 240)
     let bt = try SoundCard(server, "bt", latency: 9_600)
-    // Of several sound cards, the host chooses the one that our click is connected to.
+    // If there are several sound cards, the host chooses the card that our click is connected to.
     card.connect("tactus:click_1", to: card.input)
     try await live.run { live.host.latencies[.jack] == 240 }
     #expect(live.host.sinks == SinkChoice(reason: .click("click_1"), ports: [card.input]))

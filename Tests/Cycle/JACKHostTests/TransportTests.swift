@@ -20,7 +20,7 @@ extension JACKHostTests {
   }
 
   /// The ticks by which the session is ahead of the shown bar and beat, at the time when the cycle is heard.
-  /// They should be between 0 and 1, since the shown tick is rounded down.
+  /// Each should be between 0 and 1, since the shown tick is rounded down.
   private func ticksAhead(_ cycles: [SeenCycle], _ live: LiveHost, perBeat: Double = 1, bar: Double = 4)
     -> [Double]
   {

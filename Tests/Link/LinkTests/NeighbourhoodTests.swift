@@ -34,7 +34,9 @@ struct NeighbourhoodTests {
     ])
     #expect(home.contains(v4(192, 168, 7, 200), through: 2))
     #expect(home.contains(v4(10, 0, 5, 77), through: 2), "the interface's second network")
-    #expect(home.contains(v4(169, 254, 3, 4), through: 2), "who got no address is on the same wire")
+    #expect(
+      home.contains(v4(169, 254, 3, 4), through: 2),
+      "a machine without a configured address is on the same wire")
     #expect(home.contains(linkLocal(9, through: 2), through: 2))
     #expect(!home.contains(v4(192, 168, 8, 1), through: 2))
     #expect(!home.contains(v4(203, 0, 113, 1), through: 2), "that is the other wire's")

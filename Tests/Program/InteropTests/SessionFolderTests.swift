@@ -180,7 +180,7 @@ import Testing
     func send(_ words: String...) async throws {
       #expect(try await stage.run2("oscsend", ["10.77.0.1", "20809"] + words).status == 0)
     }
-    // A subscription whose port nobody reads yet is dropped, so subscribe again.
+    // tactus drops a subscription if no program reads its port yet, so subscribe again.
     var heard: String?
     for _ in 0..<10 where heard == nil {
       try await send("/tactus/subscribe", "is", "9000", "state")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// The code of an article of the documentation. A test file has the same code, word for word, between marks.
-/// There it is compiled and run.
+/// The code of an article of the documentation. A test file has the same code, word for word, between marks;
+/// the test compiles and runs the code.
 ///
 /// The article has `<!-- compiled by FILE: MARK -->` above a block of code. The test file has `// begin MARK`
 /// and `// end MARK` around the same code.

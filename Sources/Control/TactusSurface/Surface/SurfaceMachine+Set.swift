@@ -19,7 +19,7 @@ extension SurfaceMachine {
     agenda.dropSongs()
     stopWaiting(at: time)
     guard launch != .now else { return play(song, song.targets, at: time) }
-    // These clocks wait for the bar by themselves, so send their start commands in advance.
+    // Stopped clocks wait for the bar by themselves, so send their start commands in advance.
     reading.own.outputsArmed = song.arming.map(\.output).filter {
       reading.output($0)?.settings.clock?.plays == false
     }

@@ -52,8 +52,8 @@ struct AdaptiveSmoother: BitwiseCopyable {
   mutating func go(_ distance: Double, micros: Double, share: Double = 1, used: Double = 0) -> Double {
     let step = min(abs(distance - last), Self.roughest * roughness + Self.uncertainty)
     roughness += (step - roughness) * min(1, micros / Self.memory)
-    // The average takes in so many measurements that the remaining noise is a third of the uncertainty, but
-    // not longer than `longest`.
+    // The average covers enough measurements to reduce the noise to a third of the uncertainty, but no more
+    // time than `longest`.
     let noise = max(roughness / Self.neighbours, 0.01)
     let third = Self.uncertainty / 3 / noise
     let weight = min(1, max(2 * third * third, micros / Self.longest))

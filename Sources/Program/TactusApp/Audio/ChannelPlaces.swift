@@ -260,7 +260,7 @@ struct ChannelPlaces {
     }
     func rankOf(_ index: Int) -> ChannelOrder.Rank { places[index].channel.flatMap { order?[$0] } ?? .last }
     let rank = channel.flatMap { order?[$0.id] }
-    // Of equal places the last one ends.
+    // If places are equal, the last one ends.
     let lower = silent.reversed().filter { index in rank.map { rankOf(index) > $0 } ?? true }
     let lowest = lower.max { rankOf($0) < rankOf($1) }
     let equal = silent.filter { index in rank.map { !(rankOf(index) < $0) } ?? false }
