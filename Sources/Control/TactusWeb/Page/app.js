@@ -17,7 +17,8 @@ const alone = 10_000;
 const goesOn = "The beat goes on, but your changes are not sent.";
 const notPaired = 7; // the error code for a browser that is not paired
 const screenTurn = 1000 / 60; // milliseconds; some screens refresh faster, and some browsers draw less often
-const longestFrame = 40; // milliseconds; if a frame is longer, frames were dropped or the page was hidden
+// In milliseconds. A longer frame means that frames were dropped or the page was hidden.
+const longestFrame = 40;
 
 const desk = new Desk();
 const session = new Session();

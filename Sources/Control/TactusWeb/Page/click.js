@@ -4,7 +4,9 @@
 import { on } from "./hands.js";
 import { letterOf, swingOf } from "./session.js";
 
-const ahead = 2.6; // seconds for which clicks are placed ahead: timers of a hidden page may run only once a second
+// The seconds for which clicks are placed ahead: in the background or on a busy device timers may run only
+// once a second.
+const ahead = 2.6;
 const late = 0.03; // seconds by which a click may be late after a change and still be played
 const step = 50;
 const longestPair = 1; // in beats: a pair of eighth notes
