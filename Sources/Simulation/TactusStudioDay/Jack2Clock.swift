@@ -94,10 +94,10 @@ public struct Jack2Clock {
     lastFrames = frames
     due = nextDue
     nextDue = due + period(frames)
+    (current, next, length) = (due.rounded(), nextDue.rounded(), period(frames))
     return RawTimes(
-      frame: frame, wakeMicros: UInt64(due.rounded()), isPairValid: true,
-      currentMicros: UInt64(due.rounded()),
-      nextMicros: UInt64(nextDue.rounded()), xruns: xruns)
+      frame: frame, wakeMicros: UInt64(current), isPairValid: true, currentMicros: UInt64(current),
+      nextMicros: UInt64(next), xruns: xruns)
   }
 
   /// Skips cycles in which the client does not run, while the driver continues.

@@ -42,6 +42,10 @@ struct Multiset {
 
 /// `HostSync` between a server, a session and a control thread that do what the input says. After each cycle,
 /// its invariants are checked.
+///
+/// This simulation is not the tests' `Studio`, because its server does what no JACK server does (no sample
+/// rate, times that jump, a transport that the input moves), and because it must not allocate between `enter`
+/// and `leave`.
 final class Stage {
   var session: SessionState
   var settings = Settings() { didSet { settingsNumber &+= 1 } }

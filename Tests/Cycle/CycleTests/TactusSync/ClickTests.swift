@@ -103,11 +103,7 @@ struct ClickTests {
         studio.latencies[.click1] = 240
         studio.play(seconds: (3 + place) * 60 / from, frames: 32)
         let heard = studio.due - 50_000
-        var state = SessionState(
-          timeline: studio.timeline,
-          startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
-        state.setTempo(to, at: Micros(rounding: heard))
-        studio.timeline = state.timeline
+        studio.setTempo(to, at: heard)
         studio.play(seconds: 4 * 60 / to, frames: 32)
         // Beat 0 was over before its click could be heard.
         #expect(studio.clicks.map(\.value) == (1...studio.clicks.count).map { $0 % 4 == 0 ? 1 : 0.5 })
@@ -120,11 +116,7 @@ struct ClickTests {
       let studio = Studio(sampleRate: 8000, tempo: 90)
       studio.settings.click.subdivision = 8
       studio.play(seconds: (3 + place) * 60 / 90, frames: 32)
-      var state = SessionState(
-        timeline: studio.timeline,
-        startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
-      state.setTempo(180, at: Micros(rounding: studio.due - 120_000))
-      studio.timeline = state.timeline
+      studio.setTempo(180, at: studio.due - 120_000)
       studio.play(seconds: 4 * 60 / 180, frames: 32)
       let beats = studio.clicks.map(\.value).filter { $0 >= 0.5 }
       #expect(beats == (0..<beats.count).map { $0 % 4 == 0 ? 1 : 0.5 })

@@ -40,19 +40,19 @@ final class ClockCable {
   var frames: UInt32 = 256
   private(set) var played = 0.0
   /// The proposals of the tempo and the beat since the last call of `look`.
-  private(set) var proposals: [(time: Double, change: Proposal.Change)] = []
+  var proposals: ArraySlice<(time: Double, proposal: Proposal)> { studio.commits[looked...] }
+  private var looked = 0
   /// The session's fastest tempo since the last call of `look`. `slowest` is its slowest tempo.
   private(set) var fastest = 0.0
   private(set) var slowest = 0.0
   private(set) var noticedAfter: Double?
   private var waiting: [(due: Double, event: MIDIEvent)] = []
-  private var committed: [(due: Double, proposal: Proposal)] = []
   private var fetched = 0
   private var dice: Dice
   private var lastDue = 0.0
   /// The time of the sequencer's next clock message. `pace` is the time from clock to clock of a machine that
   /// follows us.
-  private var next = 0.0
+  private(set) var next = 0.0
   /// The number of clock messages since the sequencer's song began.
   private var sent = 0
   private var pace = 0.0
@@ -74,7 +74,7 @@ final class ClockCable {
   func look() {
     fastest = tempo
     slowest = tempo
-    proposals = []
+    looked = studio.commits.count
     noticedAfter = nil
     started = played
   }
@@ -125,22 +125,9 @@ final class ClockCable {
       studio.receive(event)
       waiting.removeFirst()
     }
-    while let first = committed.first, first.due <= start {
-      var state = SessionState(
-        timeline: studio.timeline,
-        startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
-      state.apply(first.proposal)
-      studio.timeline = state.timeline
-      committed.removeFirst()
-    }
+    studio.commitsAfter = length + 3_000
     studio.play(frames)
     played += length / 1e6
-    for proposal in studio.proposals {
-      // Starts and stops change neither tempo nor grid.
-      if case .playing = proposal.change { continue }
-      proposals.append((start + length, proposal.change))
-      committed.append((start + length + 3_000, proposal))
-    }
     for message in studio.messages[fetched...] { carry(message.event, sent: start, length) }
     fetched = studio.messages.count
     fastest = max(fastest, tempo)

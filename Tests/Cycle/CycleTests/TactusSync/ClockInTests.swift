@@ -25,11 +25,11 @@ extension ClockCable {
   }
 
   fileprivate var tempos: [Double] {
-    proposals.compactMap { if case .tempo(let tempo) = $0.change { tempo } else { nil } }
+    proposals.compactMap { if case .tempo(let tempo) = $0.proposal.change { tempo } else { nil } }
   }
 
   fileprivate var forces: Int {
-    proposals.reduce(0) { if case .forceBeat = $1.change { $0 + 1 } else { $0 } }
+    proposals.reduce(0) { if case .forceBeat = $1.proposal.change { $0 + 1 } else { $0 } }
   }
 }
 

@@ -300,11 +300,7 @@ extension Cycle {
     self.init(
       frames: frames, sampleRate: sampleRate, times: times, transport: Transport(state: .stopped, frame: 0),
       latencies: PerPort(repeating: 0), clock: .identity,
-      session: SessionView(
-        SessionState(
-          timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(beatZero)),
-          startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
-        startStopsTaken: 0),
+      session: SessionView(SessionState(beatZero: Double(beatZero)), startStopsTaken: 0),
       settings: Settings(), settingsNumber: 0, sounds: SoundBank())
   }
 }

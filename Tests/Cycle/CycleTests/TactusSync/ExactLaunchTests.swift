@@ -7,13 +7,12 @@ import Testing
 
 /// With `--launch-align exact`, the host's bar falls on the session's bar, exact to the frame.
 struct ExactLaunchTests {
-  private func transport(from frame: UInt32 = 384_000) -> FakeTransport {
-    var jack = FakeTransport()
+  private func transport(at beat: Double = 16) -> LaunchBench {
+    let jack = LaunchBench()
     jack.settings.alignment = .exact
     // At this tempo no bar is a whole number of cycles.
     jack.bpm = 117.3
-    jack.frame = frame
-    jack.songBeat = Beats(Double(frame) / 24_000)
+    jack.stand(at: beat)
     return jack
   }
 
@@ -21,12 +20,12 @@ struct ExactLaunchTests {
   func `an exact start's place is heard on its bar or beat, to the frame`(bpm: Double, quantum: Double) throws
   {
     for press in 0..<9 {
-      var jack = transport()
+      let jack = transport()
       jack.bpm = bpm
-      jack.songBeat = Beats(28)
+      jack.stand(at: 28)
       jack.quantum = Beats(quantum)
       jack.origin = -123_456
-      jack.jitter = 4
+      jack.studio.jitter = 4
       for _ in 0..<(press * 37 + 2) { jack.cycle() }
       let asked = jack.time
       jack.pressPlay()
@@ -34,43 +33,45 @@ struct ExactLaunchTests {
       let error = try #require(jack.launchError)
       #expect(jack.songOrigin?.phase(in: Beats(quantum)) == .zero)
       #expect(
-        abs(error) <= jack.frameMicros + 2 * jack.jitter,
+        abs(error) <= jack.frameMicros + 2 * jack.studio.jitter,
         "\(bpm) BPM, quantum \(quantum), press \(press): \(error) us")
       // If Play is pressed so close to the bar or beat that no pre-roll fits, the start takes the next bar or
       // beat.
-      let room = (try #require(jack.rolledAt)) - jack.latency - asked
+      let room = (try #require(jack.studio.rolling).heard) - jack.latency - asked
       #expect(room <= quantum * 60e6 / bpm + 60_000)
-      #expect(jack.pressedAt &- jack.rolledFrom <= 256)
-      #expect(jack.actions <= 3)
+      #expect(jack.pressedAt &- jack.studio.rolling!.frame <= 256)
+      #expect(jack.studio.placed.count <= 3)
     }
   }
 
   @Test func `an exact start from the song's beginning takes the nearest cycle`() throws {
     for start in [0, 3] as [UInt32] {
-      var jack = transport(from: start)
-      jack.songBeat = .zero
+      let jack = transport()
+      jack.studio.transport.frame = start
       jack.run(seconds: 0.313)
       jack.pressPlay()
       jack.run(seconds: 2.2)
       #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
-      #expect(jack.rolledFrom == start)
+      #expect(jack.studio.rolling!.frame == start)
     }
   }
 
   @Test func `a cycle lost while an exact start waits leaves the start exact`() throws {
     for lost in 1...90 {
       for count in 1...3 {
-        var jack = transport()
+        let jack = transport()
         jack.bpm = 293.7
         jack.quantum = Beats(2)
-        jack.songBeat = Beats(28)
-        jack.jitter = 4
+        jack.stand(at: 28)
+        jack.studio.jitter = 4
         for _ in 0...lost % 13 { jack.cycle() }
         jack.loses = { (lost..<lost + count).contains($0) }
         jack.pressPlay()
         jack.run(seconds: 2)
         let error = try #require(jack.launchError, "cycle \(lost)")
-        #expect(abs(error) <= jack.frameMicros + 2 * jack.jitter, "cycle \(lost), \(count) lost: \(error) us")
+        #expect(
+          abs(error) <= jack.frameMicros + 2 * jack.studio.jitter, "cycle \(lost), \(count) lost: \(error) us"
+        )
         #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
       }
     }
@@ -79,15 +80,15 @@ struct ExactLaunchTests {
   @Test func `a driver stall while an exact start waits delays it, still exact`() throws {
     var put = 0
     for stalled in 1...90 {
-      var jack = transport()
+      let jack = transport()
       jack.bpm = 293.7
       jack.quantum = Beats(2)
-      jack.songBeat = Beats(28)
+      jack.stand(at: 28)
       jack.run(seconds: 0.1)
       jack.stall = { $0 == stalled ? 7_123 : 0 }
       jack.pressPlay()
       jack.run(seconds: 0.5)
-      let isPutOff = jack.rolledAt == nil
+      let isPutOff = jack.studio.rolling == nil
       jack.run(seconds: 1.6)
       let error = try #require(jack.launchError, "cycle \(stalled)")
       // A stall between our yes and the first rolling cycle cannot be corrected.
@@ -100,14 +101,14 @@ struct ExactLaunchTests {
 
   @Test func `an exact start stays exact beside a client that seeks at each locate`() throws {
     for press in 0..<20 {
-      var jack = transport()
+      let jack = transport()
       jack.otherHolds = 200_000
       jack.run(seconds: 0.1)
       jack.pressPlay()
       jack.run(seconds: 4.5)
       jack.pressStop()
       jack.run(seconds: 0.4 + Double(press) * 0.017)
-      jack.frame = 384_000
+      jack.stand(at: 16)
       jack.pressPlay()
       jack.run(seconds: 4.5)
       #expect(abs(try #require(jack.launchError)) <= jack.frameMicros)
@@ -119,16 +120,16 @@ struct ExactLaunchTests {
   @Test func `a slow client not known before delays a start, which stays exact`() throws {
     var moved: UInt64 = 0
     for press in 0..<200 {
-      var jack = transport()
+      let jack = transport()
       jack.bpm = 60
-      jack.songBeat = Beats(16)
-      jack.frame = 768_000
+      jack.stand(at: 16)
       jack.otherHolds = 200_000
-      jack.jitter = 40
+      jack.studio.jitter = 40
       for _ in 0..<(press * 3 + 2) { jack.cycle() }
       jack.pressPlay()
       jack.run(seconds: 12.5)
-      #expect(abs(try #require(jack.launchError)) <= jack.frameMicros + 2 * jack.jitter, "press \(press)")
+      #expect(
+        abs(try #require(jack.launchError)) <= jack.frameMicros + 2 * jack.studio.jitter, "press \(press)")
       #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
       // The client was ready after four seconds, and was late only for the last correction of the transport's
       // place.
@@ -139,8 +140,8 @@ struct ExactLaunchTests {
   }
 
   @Test func `a start is exact if tempo, quantum and session change while it waits`() throws {
-    var jack = transport()
-    jack.songBeat = Beats(12)
+    let jack = transport()
+    jack.stand(at: 12)
     jack.run(seconds: 0.1)
     jack.pressPlay()
     jack.run(seconds: 0.4)
@@ -156,18 +157,19 @@ struct ExactLaunchTests {
 
   @Test func `a stop while an exact start waits returns to where Play was pressed`() throws {
     for moment in 0..<30 {
-      var jack = transport()
+      let jack = transport()
+      let place = jack.frame
       jack.run(seconds: 0.3)
       jack.pressPlay()
       jack.run(seconds: 0.05 + Double(moment) * 0.05)
       guard jack.state != .rolling else { continue }
-      if moment > 1 { #expect(jack.frame != 384_000) }
+      if moment > 1 { #expect(jack.frame != place) }
       jack.pressStop()
       jack.run(seconds: 0.3)
-      #expect(jack.frame == 384_000)
-      let actions = jack.actions
+      #expect(jack.frame == place)
+      let actions = jack.studio.placed.count
       jack.run(seconds: 5)
-      #expect(jack.frame == 384_000 && jack.actions == actions)
+      #expect(jack.frame == place && jack.studio.placed.count == actions)
       jack.pressPlay()
       jack.run(seconds: 2.3)
       #expect(abs(try #require(jack.launchError)) <= jack.frameMicros)
@@ -175,25 +177,22 @@ struct ExactLaunchTests {
   }
 
   @Test func `a client's locate while an exact start waits, or after, is not undone`() throws {
-    var jack = transport()
+    let jack = transport()
     jack.run(seconds: 0.3)
     jack.pressPlay()
     jack.run(seconds: 0.5)
     jack.pressStop()
-    jack.locate(96_000)
+    jack.studio.locate = 96_000
     jack.run(seconds: 1)
     #expect(jack.frame == 96_000)
 
     jack.run(seconds: 0.3)
-    jack.songBeat = Beats(4)
     jack.pressPlay()
     jack.run(seconds: 0.3)
-    jack.songBeat = Beats(2)
-    jack.pressedAt = 48_000
-    jack.locate(48_000)
+    jack.send(to: 2)
     jack.run(seconds: 3)
     #expect(abs(try #require(jack.launchError)) <= jack.frameMicros)
-    #expect(jack.startedAt == Beats(2))
+    #expect(jack.studio.rolling?.start?.songBeat == Beats(2))
   }
 
   @Test func `after an exact start inside a beat the first click is the next beat's`() throws {

@@ -10,7 +10,7 @@ import Testing
     for bpm in [20.0, 120, 187.3, 300] {
       for quantum in [1.0, 3.5, 4, 7] {
         for press in 0..<40 {
-          var jack = FakeTransport()
+          let jack = LaunchBench()
           jack.bpm = bpm
           jack.quantum = Beats(quantum)
           jack.origin = -123_456
@@ -20,8 +20,9 @@ import Testing
           let error = try #require(jack.launchError)
           #expect(abs(error) <= jack.period / 2 + 1, "\(bpm) BPM, quantum \(quantum), press \(press)")
           #expect(jack.songOrigin?.phase(in: Beats(quantum)) == .zero)
-          #expect(jack.rolledAt! - jack.time < 0)
-          #expect(abs(jack.launch.error - error) < 1e-6)
+          #expect(jack.studio.rolling!.heard - jack.time < 0)
+          // JACK tells whole microseconds.
+          #expect(abs(jack.launch.error - error) < 1)
         }
       }
     }
@@ -29,18 +30,18 @@ import Testing
 
   @Test func `no start waits longer than one quantum`() throws {
     for press in 0..<100 {
-      var jack = FakeTransport()
+      let jack = LaunchBench()
       jack.run(seconds: 0.1 + Double(press) * 0.037)
       let asked = jack.time
       jack.pressPlay()
       jack.run(seconds: 2.2)
-      #expect(try #require(jack.rolledAt) - asked < 2e6 + jack.latency + 3 * jack.period)
+      #expect(try #require(jack.studio.rolling).heard - asked < 2e6 + jack.latency + 3 * jack.period)
     }
   }
 
   @Test func `a start inside the song's bar waits for that place in a session bar`() throws {
-    var jack = FakeTransport()
-    jack.songBeat = Beats(9.25)
+    let jack = LaunchBench()
+    jack.stand(at: 9.25)
     jack.run(seconds: 0.3)
     jack.pressPlay()
     jack.run(seconds: 2.2)
@@ -50,7 +51,7 @@ import Testing
   }
 
   @Test func `a start waits only for a beat, or not at all, if the user chose so`() throws {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.settings.moment = .beat
     jack.run(seconds: 0.3)
     jack.pressPlay()
@@ -58,7 +59,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
     #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
 
-    var hasty = FakeTransport()
+    let hasty = LaunchBench()
     hasty.settings.moment = .now
     hasty.run(seconds: 0.3)
     hasty.pressPlay()
@@ -69,7 +70,7 @@ import Testing
   }
 
   @Test func `a locate of a rolling transport is never held`() {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.settings.moment = .now
     jack.run(seconds: 0.1)
     jack.pressPlay()
@@ -84,11 +85,11 @@ import Testing
       #expect(jack.state == .rolling)
       #expect(jack.waited - before <= 1)
     }
-    #expect(jack.actions == 0)
+    #expect(jack.studio.placed.count == 0)
   }
 
   @Test func `a stop ends a start's wait, and the next start waits for a bar again`() throws {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.run(seconds: 0.3)
     jack.pressPlay()
     jack.run(seconds: 0.2)
@@ -96,14 +97,14 @@ import Testing
     jack.pressStop()
     jack.run(seconds: 0.3)
     #expect(!jack.launch.isHolding)
-    #expect(jack.rolledAt == nil)
+    #expect(jack.studio.rolling == nil)
     jack.pressPlay()
     jack.run(seconds: 2.2)
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
   @Test func `a start is on its bar though tempo, quantum and session change first`() throws {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.run(seconds: 0.1)
     jack.pressPlay()
     jack.run(seconds: 0.4)
@@ -119,7 +120,7 @@ import Testing
   }
 
   @Test func `a session that jumps over a start's bar does not hold it for ever`() throws {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.run(seconds: 0.1)
     jack.pressPlay()
     jack.run(seconds: 1.5)
@@ -129,16 +130,17 @@ import Testing
   }
 
   @Test func `a peer's start does not begin before the time that the peer set`() throws {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.run(seconds: 0.1)
-    jack.notBefore = 2_100_000
+    jack.studio.settings.syncsStartStop = true
+    jack.studio.session.setPlaying(true, at: Micros(2_100_000))
     jack.pressPlay()
     jack.run(seconds: 5)
     #expect(try #require(jack.songOrigin) == Beats(8))
   }
 
   @Test func `a start that would wait too long takes the next beat`() throws {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.bpm = 20
     jack.quantum = Beats(16)  // The quantum lasts 48 s.
     jack.settings.longestWait = Micros(10_000_000)
@@ -146,13 +148,13 @@ import Testing
     let asked = jack.time
     jack.pressPlay()
     jack.run(seconds: 12)
-    #expect(try #require(jack.rolledAt) - asked < 10.1e6)
+    #expect(try #require(jack.studio.rolling).heard - asked < 10.1e6)
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
     #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
   }
 
   @Test func `the time that a slow client needs is learned for the next start`() throws {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.otherHolds = 200_000
     jack.bpm = 300
     jack.quantum = Beats(1)
@@ -182,11 +184,9 @@ import Testing
   func `a start moves to the next bar if another client is not ready`(alignment: Alignment) throws {
     for hold in [1000.0, 5000, 10_000, 30_000, 200_000, 700_000] {
       for press in 0..<12 {
-        var jack = FakeTransport()
+        let jack = LaunchBench()
         jack.settings.alignment = alignment
-        jack.songBeat = Beats(16)
-        jack.frame = 384_000
-        jack.otherHoldsOnce = 0
+        jack.stand(at: 16)
         jack.run(seconds: 0.9 + Double(press) * 0.01)
         // The client gets ready only `hold` microseconds after the bar line.
         jack.otherHoldsOnce = 2_000_000 - jack.latency - jack.time + hold
@@ -203,10 +203,9 @@ import Testing
 
   /// A transport at a bar line of its song. Another client lets it roll only a cycle or two after the
   /// session's bar line.
-  private func lateTransport() -> FakeTransport {
-    var jack = FakeTransport()
-    jack.songBeat = Beats(16)
-    jack.frame = 384_000
+  private func lateTransport() -> LaunchBench {
+    let jack = LaunchBench()
+    jack.stand(at: 16)
     jack.run(seconds: 0.9)
     jack.otherHoldsOnce = 2_000_000 - jack.latency - jack.time + 4000
     jack.pressPlay()
@@ -215,37 +214,37 @@ import Testing
 
   @Test func `a late start that a client has stopped or located is not taken back`() throws {
     for locates in [false, true] {
-      var jack = lateTransport()
-      jack.controlCycles = .max
+      let jack = lateTransport()
+      jack.studio.controlCycles = .max
       while jack.state != .rolling { jack.cycle() }
       #expect(jack.launch.isHolding)
-      if locates { jack.frame = 96_000 } else { jack.pressStop() }
-      jack.controlCycles = 4
+      if locates { jack.studio.transport.frame = 96_000 } else { jack.pressStop() }
+      jack.studio.controlCycles = 4
       jack.run(seconds: 5)
-      #expect(jack.actions == 0)
+      #expect(jack.studio.placed.count == 0)
       #expect(jack.state == (locates ? .rolling : .stopped))
       #expect(!jack.launch.isHolding)
     }
   }
 
   @Test func `a late start that was not taken back in its first cycles goes on`() throws {
-    var jack = lateTransport()
-    jack.controlCycles = .max
+    let jack = lateTransport()
+    jack.studio.controlCycles = .max
     jack.run(seconds: 1.5)
-    jack.controlCycles = 4
+    jack.studio.controlCycles = 4
     jack.run(seconds: 5)
-    #expect(jack.state == .rolling && jack.actions == 0)
-    let late = try #require(jack.rolledAt) - 2_000_000
+    #expect(jack.state == .rolling && jack.studio.placed.count == 0)
+    let late = try #require(jack.studio.rolling).heard - 2_000_000
     #expect(late > jack.period * 0.7 && abs(jack.launch.error - late) < 1)
   }
 
   @Test func `a client that is never in time does not hold a start for ever`() throws {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.run(seconds: 0.3)
     jack.otherHolds = 2_900_000
     jack.pressPlay()
     jack.run(seconds: 30)
-    #expect(jack.rolledAt != nil)
+    #expect(jack.studio.rolling != nil)
     #expect(jack.launch.moved <= 2)
   }
 }

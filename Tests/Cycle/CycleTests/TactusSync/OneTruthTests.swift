@@ -154,11 +154,7 @@ struct OneTruthTests {
         times: RawTimes(
           frame: 0, wakeMicros: 1_000_000, isPairValid: false, currentMicros: 0, nextMicros: 0),
         transport: Transport(state: .stopped, frame: 0), latencies: PerPort(repeating: 0), clock: .identity,
-        session: SessionView(
-          SessionState(
-            timeline: Timeline(tempo: Tempo(300), beatOrigin: .zero, timeOrigin: .zero),
-            startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
-          startStopsTaken: 0),
+        session: SessionView(SessionState(tempo: 300), startStopsTaken: 0),
         settings: Settings(), settingsNumber: 0, sounds: SoundBank(), isFreewheeling: false, relocation: nil)
       sync.run(&cycle, into: &outputs)
       var slot = OutputSlot(number: 1, settings: clock)

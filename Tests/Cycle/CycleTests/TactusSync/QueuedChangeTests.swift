@@ -32,11 +32,7 @@ struct QueuedChangeTests {
     /// Carries out the change as the program does: from the bar line on the session has the new tempo, and
     /// the user's choices the new meter.
     func carryOut(_ studio: Studio) {
-      var state = SessionState(
-        timeline: studio.timeline,
-        startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
-      state.setTempo(to, at: Micros(rounding: lineTime))
-      studio.timeline = state.timeline
+      studio.setTempo(to, at: lineTime)
       studio.settings.meter = meter
       studio.settings.queued = nil
     }

@@ -11,7 +11,7 @@ struct OthersTakeTests {
   @Test func `our own and the driver's stalls do not count as a slow client`() {
     for stalls in [false, true] {
       for press in 0..<40 {
-        var jack = FakeTransport()
+        let jack = LaunchBench()
         jack.run(seconds: 0.2 + Double(press) * 0.03)
         jack.pressPlay()
         var released = 0
@@ -25,14 +25,14 @@ struct OthersTakeTests {
           jack.cycle()
         }
         jack.run(seconds: 5)
-        #expect(jack.rolledAt != nil)
+        #expect(jack.studio.rolling != nil)
         #expect(jack.launch.others.micros == 0, "press \(press), stalls: \(stalls)")
       }
     }
   }
 
   @Test func `a driver's stall during a locate does not count as a slow client`() {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.settings.moment = .now
     jack.run(seconds: 0.1)
     jack.pressPlay()
@@ -65,7 +65,7 @@ struct OthersTakeTests {
   }
 
   @Test func `a slow client that has gone is forgotten`() {
-    var jack = FakeTransport()
+    let jack = LaunchBench()
     jack.settings.alignment = .nearest
     jack.run(seconds: 0.3)
     jack.otherHolds = 1_900_000
@@ -92,7 +92,7 @@ struct OthersTakeTests {
     quantum: Double, bpm: Double
   ) throws {
     for (before, after) in [(-3600e6, -1.3e6), (-1.3e6, -3600e6), (-3600e6, 3600e6), (0, 7e6)] {
-      var jack = FakeTransport()
+      let jack = LaunchBench()
       jack.bpm = bpm
       jack.quantum = Beats(quantum)
       jack.origin = before
@@ -102,7 +102,7 @@ struct OthersTakeTests {
       jack.origin = after
       let joined = jack.time
       jack.run(seconds: 1 + 2 * quantum * 60 / bpm)
-      let rolled = try #require(jack.rolledAt)
+      let rolled = try #require(jack.studio.rolling).heard
       #expect(rolled - joined <= (quantum + 0.1) * 60e6 / bpm + jack.latency + 4 * jack.period)
       #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
       #expect(try #require(jack.songOrigin).phase(in: jack.quantum) == .zero)

@@ -27,11 +27,19 @@ final class Studio {
   var clock: Jack2Clock
   /// The random delays of the driver; nil: the driver is always on time.
   var dice: Dice?
+  /// The largest error of JACK's times, in microseconds.
+  var jitter = 0.0
+  private var jitterDice = Dice(seed: 11)
   var timeline: Timeline
   var settings = Settings() { didSet { settingsNumber &+= 1 } }
   private var settingsNumber: UInt32 = 0
   var latencies = PerPort<UInt32>(repeating: 0)
   var transport = Transport(state: .stopped, frame: 0)
+  /// The transport as it was in the last cycle.
+  private(set) var present = Transport(state: .stopped, frame: 0)
+  /// The start from which the transport rolls: the time at which its first frame is heard, that frame, the
+  /// session's beat at that time, and the choice of `Launch`. nil: the transport does not roll.
+  private(set) var rolling: (heard: Double, frame: UInt32, beat: Double, start: Start?)?
   /// Whether the server freewheels, about twenty times as fast as the clock.
   var isFreewheeling = false
   /// The position that another client sends to the timebase master in the next cycle.
@@ -72,6 +80,9 @@ final class Studio {
   var followsSession = false
   /// Whether the control thread is late: it does not run.
   var controlIsLate = false
+  /// The number of cycles between two looks of the control thread.
+  var controlCycles = 1
+  private var cycles = 0
   /// The counters of the servers before this one.
   private var counts = Report().counts
   var relocation: Relocation?
@@ -87,6 +98,8 @@ final class Studio {
   /// The time at which the session began to play, as the session shows it.
   var timeOfPlaying = Micros.zero
   private var actionNumber: UInt32 = 0
+  /// The places to which held starts sent the transport.
+  private(set) var placed: [SongPlace] = []
   /// Whether we are timebase master. Our bar and beat are shown from the second cycle on.
   var isMaster = false
   private var shown: BBT?
@@ -127,6 +140,12 @@ final class Studio {
   private(set) var told: [Proposal] = []
   /// Whether the network thread takes no proposals.
   var refusesProposals = false
+  /// The time from a cycle's beginning until the session takes the tempo or beat that the cycle proposed, in
+  /// microseconds; nil: the session takes neither.
+  var commitsAfter: Double?
+  /// The proposals of tempos and beats, with the times of their cycles. The session took the first `taken`.
+  private(set) var commits: [(time: Double, proposal: Proposal)] = []
+  private var taken = 0
   /// Whether the session plays, and whether it has other peers.
   var isPlaying = false
   var isConnected = false
@@ -171,13 +190,21 @@ final class Studio {
     subdivision: Sound(UnsafeBufferPointer(start: samples + 2, count: 1)))
 
   var microsPerFrame: Double { 1e6 / Double(sampleRate) }
-  /// Changes the session's tempo from the present cycle's time (`due`) on.
-  func setTempo(_ tempo: Double) {
-    var state = SessionState(
-      timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
-      isConnected: false)
-    state.setTempo(tempo, at: Micros(rounding: due))
-    timeline = state.timeline
+  /// Changes the session's tempo from `time` on; nil: from the present cycle's time (`due`) on.
+  func setTempo(_ tempo: Double, at time: Double? = nil) {
+    session.setTempo(tempo, at: Micros(rounding: time ?? due))
+  }
+
+  var session: SessionState {
+    get {
+      SessionState(
+        timeline: timeline,
+        startStop: ClientStartStop(isPlaying: isPlaying, time: timeOfPlaying, timestamp: .zero),
+        isConnected: isConnected)
+    }
+    set {
+      (timeline, isPlaying, timeOfPlaying) = (newValue.timeline, newValue.isPlaying, newValue.timeOfPlaying)
+    }
   }
 
   /// Receives a message from `control` for the next cycle.
@@ -188,7 +215,8 @@ final class Studio {
   /// Whether the studio pretends that the settings change in each cycle, so that no output sleeps.
   var isRestless = false
 
-  func play(_ frames: UInt32, stall: Double = 0) {
+  /// Plays a cycle. `isMissed`: the server runs, but we are too late and miss JACK's calls.
+  func play(_ frames: UInt32, stall: Double = 0, isMissed: Bool = false) {
     if isRestless { settingsNumber &+= 1 }
     let lateness = dice?.lateness() ?? 0
     let isIdeal = dice == nil && stall == 0 && !isFreewheeling
@@ -197,6 +225,15 @@ final class Studio {
       ? clock.idealCycle(frames: frames)
       : clock.cycle(frames: frames, lateness: lateness, stall: stall, speed: isFreewheeling ? 20 : 1)
     due = clock.due
+    if jitter > 0 {
+      let error = UInt64(bitPattern: Int64(Double.random(in: -jitter...jitter, using: &jitterDice).rounded()))
+      times.currentMicros &+= error
+      times.nextMicros &+= error
+    }
+    while let commitsAfter, taken < commits.count, commits[taken].time + commitsAfter <= due {
+      session.apply(commits[taken].proposal)
+      taken += 1
+    }
     if cutsCycleEnds {
       times.nextMicros = times.currentMicros + UInt64(Double(frames) * microsPerFrame)
     }
@@ -223,18 +260,43 @@ final class Studio {
     }
     if isMaster { transport.bbt = locateShows ?? shown }
     locateShows = nil
+    present = transport
+    noteStart()
     var cycle = Cycle(
       frames: frames, sampleRate: sampleRate, times: times, transport: transport, latencies: latencies,
       clock: .identity,
-      session: SessionView(
-        SessionState(
-          timeline: timeline,
-          startStop: ClientStartStop(isPlaying: isPlaying, time: timeOfPlaying, timestamp: .zero),
-          isConnected: isConnected), startStopsTaken: startStopsTaken), settings: settings,
+      session: SessionView(session, startStopsTaken: startStopsTaken), settings: settings,
       settingsNumber: settingsNumber, sounds: bank,
       isFreewheeling: isFreewheeling,
       relocation: relocation, clockConnections: clockConnections,
       ownDelay: ownDelay, clients: clients)
+    proposals = []
+    if !isMissed { run(&cycle, isAsked: isAsked) }
+    requests = nil
+    control()
+    frame += Int(frames)
+    if case .rolling = transport.state, !isStuck { transport.frame &+= frames }
+    if transport.state != .starting { startingSince = due + Double(frames) * microsPerFrame }
+    let isOver = due - startingSince > longestHold
+    if asksBeforeRolling, isOver || mayRoll && due >= othersReady, case .starting = transport.state {
+      (transport.state, mayRoll) = (.rolling, false)
+      if rollsAsPipeWire, !isLocated || skipsBehindLocate { transport.frame &+= frames }
+    }
+  }
+
+  private func noteStart() {
+    guard case .rolling = present.state else {
+      rolling = nil
+      return
+    }
+    guard rolling == nil else { return }
+    let heard = due + Double(latencies[.jack]) * microsPerFrame
+    rolling = (heard, present.frame, beat(at: heard), sync.launch.start)
+  }
+
+  /// Runs our client in this cycle. `isAsked`: a locate of the standing transport makes JACK ask us.
+  private func run(_ cycle: inout Cycle, isAsked: Bool) {
+    let frames = cycle.frames
     if unaskedCycles > 0, case .starting = transport.state {
       unaskedCycles -= 1
     } else if asksBeforeRolling, !mayRoll, case .starting = transport.state {
@@ -252,26 +314,18 @@ final class Studio {
     playRack(frames: frames)
     report = outputs.report
     report.countOn(from: counts)
-    proposals = []
     while !refusesProposals, let proposal = outputs.proposals.first {
       proposals.append(proposal)
-      if takesStartStops, case .playing(let plays) = proposal.change {
-        (isPlaying, timeOfPlaying, startStopsTaken) = (plays, proposal.moment, proposal.number)
-      }
       outputs.proposals.removeFirst()
+      if case .playing(let plays) = proposal.change {
+        guard takesStartStops else { continue }
+        (isPlaying, timeOfPlaying, startStopsTaken) = (plays, proposal.moment, proposal.number)
+      } else {
+        commits.append((due, proposal))
+      }
     }
     told += proposals
     if isMaster { shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requests) }
-    requests = nil
-    control()
-    frame += Int(frames)
-    if case .rolling = transport.state, !isStuck { transport.frame &+= frames }
-    if transport.state != .starting { startingSince = due + Double(frames) * microsPerFrame }
-    let isOver = due - startingSince > longestHold
-    if asksBeforeRolling, isOver || mayRoll && due >= othersReady, case .starting = transport.state {
-      (transport.state, mayRoll) = (.rolling, false)
-      if rollsAsPipeWire, !isLocated || skipsBehindLocate { transport.frame &+= frames }
-    }
   }
 
   /// Starts like a user. The control thread may let the transport stand until shortly before the beat.
@@ -280,10 +334,10 @@ final class Studio {
   func command(_ command: TransportCommand) { carryOut(plan.next(.command(command), observation)) }
 
   /// JACK asks all clients again, each client until it has said yes.
-  private func beginStarting() {
+  func beginStarting() {
     transport.state = .starting
     mayRoll = false
-    othersReady = due + othersTake
+    othersReady = max(othersReady, due + othersTake)
     startingSince = due
   }
 
@@ -294,6 +348,7 @@ final class Studio {
     sync = HostSync()
     transport = Transport(state: .stopped, frame: 0)
     (mayRoll, isLocated, wasRolling, starts, stops) = (false, false, false, false, false)
+    othersReady = 0
     (locate, late, relocation, shown) = (nil, nil, nil, nil)
     plan.forget()
   }
@@ -326,7 +381,8 @@ final class Studio {
 
   /// Does the control thread's work with the last cycle's report.
   private func control() {
-    if !controlIsLate {
+    cycles += 1
+    if !controlIsLate, cycles % controlCycles == 0 {
       carryOut(plan.next(.observe, observation))
       carryOut(plan.next(.tick, observation))
       if followsSession { carryOut(plan.next(.session(report.startStop), observation)) }
@@ -349,6 +405,7 @@ final class Studio {
         }
         actionNumber = action.number
         locate = action.place.frame
+        placed.append(action.place)
       case .relocate(let next):
         relocation = next
         relocations += 1
