@@ -144,8 +144,12 @@ public struct HostSync: ~Copyable {
       launch.heldRelocation(now)
       return false
     }
-    let here = song.position(
-      atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0, grain: now.settings.meter.grain)
+    // A start that waits keeps its song beat at a new tempo, also if its transport has just moved.
+    let here =
+      launch.place(at: now.transport.frame, now)?.beat
+      ?? song.position(
+        atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0,
+        grain: now.settings.meter.grain)
     let leader = timebase.isForeign ? .none : clockIn.leader(now, launch.start, songBeat: Beats(here))
     return launch.mayRoll(
       now,
@@ -246,11 +250,7 @@ extension HostSync {
         song.disarm()
       }
     }
-    song.landmark =
-      launch.isIdle
-      ? nil
-      : launch.place(
-        at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
+    song.landmark = launch.isIdle ? nil : launch.place(at: now.transport.frame, now)
     if song.landmark == nil { song.landmark = cycle.relocation?.place(at: now.heard.start) }
     let cuts = launch.cuts.count
     launch.observe(now, from: song.place)

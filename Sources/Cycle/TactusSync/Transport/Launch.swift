@@ -100,12 +100,12 @@ struct Launch: BitwiseCopyable {
   }
 
   /// The place in the song at `frame`; nil: this launch neither stands at `frame` nor is located there.
-  func place(at frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace? {
+  func place(at frame: UInt32, _ now: borrowing CycleContext) -> SongPlace? {
     switch stage {
     case .idle, .standing, .givenUp, .begun: return nil
     case .held(let start), .released(let start), .overtaken(let start), .puttingBack(let start, _):
       guard start.isOurs(frame) || start.action?.from == frame else { return nil }
-      return start.place.moved(to: frame, frameMicros: frameMicros, beatMicros: beatMicros)
+      return start.place.moved(to: frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
     }
   }
 

@@ -6,9 +6,9 @@ import Testing
 
 @testable import TactusSync
 
-/// A studio that a host (another timebase master) leads. The host has its own crystal and shows bars, beats and cut-off ticks. The
-/// session carries out each proposal some milliseconds later, as if the proposal had gone through the queue
-/// to the network thread.
+/// A studio that a host (another timebase master) leads. The host has its own crystal and shows bars, beats
+/// and cut-off ticks. The session carries out each proposal some milliseconds later, as if the proposal had
+/// gone through the queue to the network thread.
 private final class Host {
   let studio: Studio
   var ticksPerBeat = 1920.0

@@ -25,8 +25,9 @@ final class LaunchBench {
   private(set) var lastAnswer = 0
   private(set) var waited = 0
 
-  /// The frame at which Play was pressed or to which the transport was sent since.
-  private(set) var pressedAt: UInt32 = 0
+  /// The frame at which Play was pressed or to which the transport was sent since, and the song's beat there.
+  private(set) var pressedAt: UInt32 = 0 { didSet { songBeat = Double(pressedAt) / framesPerBeat } }
+  private var songBeat = 0.0
   init() {
     studio.asksBeforeRolling = true
     studio.settings.click.isOn = false
@@ -60,8 +61,7 @@ final class LaunchBench {
   var launchError: Double? {
     guard let rolling = studio.rolling, let songOrigin else { return nil }
     let ahead = Double(Int32(bitPattern: pressedAt &- rolling.frame)) * frameMicros
-    // At a new tempo the frame is another beat of the song.
-    return rolling.heard + ahead - grid.time(of: songOrigin.value + Double(pressedAt) / framesPerBeat)
+    return rolling.heard + ahead - grid.time(of: songOrigin.value + songBeat)
   }
 
   private func setGrid() {
