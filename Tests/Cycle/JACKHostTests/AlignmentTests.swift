@@ -24,8 +24,8 @@ extension JACKHostTests {
   }
 
   /// The delay of a DAW against the session's beats, in microseconds. The DAW computes its beat from frame
-  /// and tempo. `middle` is the median over the rolling cycles. `jitter` is half of the range in which eight
-  /// of ten cycles lie.
+  /// and tempo. `middle` is the median over the rolling cycles, or NaN if the watch saw too few of them;
+  /// `jitter` is half of the range that holds eight of ten cycles.
   private func lateness(_ cycles: [SeenCycle], _ live: LiveHost, quantum: Double) -> (
     middle: Double, jitter: Double
   ) {
@@ -76,18 +76,21 @@ extension JACKHostTests {
     let watch = try TransportWatch(server)
     let period = Double(live.session.timeline.tempo.microsPerBeat)
     let start = UInt32((28 * period * 48_000 / 1e6).rounded())
+    var said = 0.0
     let errors = try await measure(tempo == 20 ? 1 : 2) { round in
       let (seen, isQuiet) = try await launch(live, watch, from: start, pause: Int64(20 + round * 61))
       let (middle, jitter) = lateness(seen, live, quantum: quantum)
       let first = try #require(seen.first { $0.isRolling })
-      // If the other client missed the first rolling cycle, it saw the frame of the cycle after it, one
-      // period later.
-      #expect(Int(start) - Int(first.frame) <= 256)
-      return (max(0, abs(middle) - jitter), isQuiet)
+      if isQuiet {
+        // If the watch missed the first rolling cycle, this frame is one period later.
+        #expect(Int(start) - Int(first.frame) <= 256)
+        said = live.exchange.report().launch.error
+      }
+      return (max(0, abs(middle) - jitter), isQuiet && !middle.isNaN)
     }
     // Apart from the clock's own jitter, the position may be off the beat by half a frame.
     #expect(median(errors) <= 1.5 * Self.frame, "\(errors) us")
-    #expect(abs(live.exchange.report().launch.error) < 5_334)
+    #expect(abs(said) < 5_334)
   }
 
   @Test func `a start on a server moves to the next bar if a client is not ready`() async throws {
@@ -95,22 +98,26 @@ extension JACKHostTests {
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server, isSlow: true)
     var judged = 0
+    var mustMove = true
     for round in 0..<3 {
       watch.holdCycles = 40 + 30 * round
       // Start 100 ms before the bar. The other client needs more than 200 ms to get ready, and more time at
       // each start.
+      let before = live.mark
       let now = live.session.timeline.beats(at: HostClock.micros()).value
       let away = 4 - (now - 4 * (now / 4).rounded(.down))
       try await live.run(for: Int64(away * 200 - 120 + (away < 0.9 ? 800 : 0)))
       let (seen, isQuiet) = try await launch(live, watch, from: 96_000, pause: 0)
       let (middle, jitter) = lateness(seen, live, quantum: 4)
-      guard isQuiet else { continue }
+      // tactus does not expect the first start to be slow. On a busy machine it may come after the bar.
+      if round == 0 { mustMove = live.isCalm(since: before) }
+      guard isQuiet, !middle.isNaN else { continue }
       judged += 1
       #expect(abs(middle) < 0.76 * 256 * Self.frame, "\(middle) us")
       #expect(abs(live.exchange.report().launch.error - middle) < 100 + jitter)
     }
-    if judged == 0 { notJudged(#function) }
-    #expect(live.exchange.report().launch.moved >= 1)
+    if judged == 0 || !mustMove { notJudged(#function) }
+    #expect(live.exchange.report().launch.moved >= 1 || !mustMove)
   }
 
   @Test func `a stop while a start waits leaves the transport where it was`() async throws {
@@ -140,11 +147,16 @@ extension JACKHostTests {
     #expect(!watch.last.isRolling)
     live.change { $0.quantum = 4 }
     try await live.run(for: 50)
-    // The grid jumps, as it does when a peer leaves and takes its session's grid with it.
+    // The grid jumps, as when a peer leaves and takes its session's grid with it.
+    let before = live.mark
     live.edit { $0.forceBeat(1.5, at: HostClock.micros(), quantum: 4) }
     try await live.run { watch.last.isRolling }
     try await live.run(for: 50)
-    #expect(abs(live.exchange.report().launch.error) < 0.76 * 256 * Self.frame)
+    if live.isCalm(since: before) {
+      #expect(abs(live.exchange.report().launch.error) < 0.76 * 256 * Self.frame)
+    } else {
+      notJudged("\(#function): the time of the start")
+    }
     watch.stop()
     try await live.run { !watch.last.isRolling }
     live.change { $0.quantum = 64 }
@@ -199,7 +211,7 @@ extension JACKHostTests {
     let errors = try await measure(2) { round in
       try await live.run(for: Int64(100 + round * 37))
       let beat = Double(32 * (round + 1))
-      let before = live.exchange.report()
+      let before = live.mark
       watch.forget()
       live.command(.jump(frame: UInt32(beat * 9_600), beat: beat, step: step))
       try await live.run {
@@ -208,11 +220,12 @@ extension JACKHostTests {
       let first = try #require(watch.seen.first { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling })
       // The transport rolls from at most a beat after the locate's target, or from later if our request
       // reached JACK too late.
-      #expect(first.frame <= UInt32((beat + 1.5) * 9_600))
+      #expect(first.frame <= UInt32((beat + 1.5) * 9_600) || !live.isCalm(since: before))
       watch.forget()
       try await live.run(for: 150)
       let (middle, jitter) = lateness(watch.collected, live, quantum: max(1, step))
-      return (max(0, abs(middle) - jitter), live.exchange.report().isQuiet(since: before))
+      let isQuiet = live.exchange.report().isQuiet(since: before.report)
+      return (max(0, abs(middle) - jitter), isQuiet && !middle.isNaN)
     }
     #expect(median(errors) <= 2 * Self.frame, "\(errors) us")
   }
@@ -238,14 +251,17 @@ extension JACKHostTests {
         live.command(.jump(frame: 614_400, beat: 64, step: 1))
       }
       let place = UInt32(round % 4 > 0 ? 614_400 : 307_200)
+      // If cycles are lost, tactus may need another locate, and the song may be past these ten beats by then.
+      var isThere = false
       try await live.run {
-        watch.last.isRolling && watch.last.frame >= place && watch.last.frame < place + 96_000
-          && !live.host.plan.isBusy
+        isThere = isThere || watch.last.frame >= place && watch.last.frame < place + 96_000
+        return isThere && watch.last.isRolling && !live.host.plan.isBusy
       }
       watch.forget()
       try await live.run(for: 150)
       let (middle, jitter) = lateness(watch.collected, live, quantum: 1)
-      return (max(0, abs(middle) - jitter), live.exchange.report().isQuiet(since: before))
+      let isQuiet = live.exchange.report().isQuiet(since: before)
+      return (max(0, abs(middle) - jitter), isQuiet && !middle.isNaN)
     }
     #expect(median(errors) <= 2 * Self.frame, "\(errors) us")
   }
@@ -255,18 +271,20 @@ extension JACKHostTests {
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server)
     let errors = try await measure(5) { round in
+      let start = live.mark
       watch.play()
       try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
       try await live.run(for: Int64(50 + 90 * round))
-      let before = live.exchange.report()
+      let before = live.mark
       live.command(.stopOn(bar: true))
-      #expect(live.host.plan.isStopping)
+      // On a busy machine the start may still be on its way.
+      #expect(live.host.plan.isStopping || !live.isCalm(since: start))
       try await live.run { !watch.last.isRolling }
       let last = try #require(watch.collected.last { $0.isRolling })
       let end = live.host.clockMap.link(fromJACK: Micros(Int64(last.due) + 5_333 + 10_667))
       let beat = live.session.timeline.beats(at: end).value
       watch.forget()
-      return (beat - 4 * (beat / 4).rounded(), live.exchange.report().isQuiet(since: before))
+      return (beat - 4 * (beat / 4).rounded(), live.isCalm(since: before))
     }
     // A cycle is 0.027 beats long. The control thread asks for the stop, and PipeWire obeys slowly.
     #expect(median(errors) <= 0.1, "\(errors) beats")
@@ -350,7 +368,7 @@ extension JACKHostTests {
       try await live.start(watch)
     }
     server.end(SIGKILL)
-    try await live.run { !live.host.isRunning }
+    try await live.awaitLoss()
     let (before, told) = (live.session, live.proposals.count)
     try await live.run(for: 300)
     #expect(live.session == before && live.proposals.count == told)
@@ -361,7 +379,8 @@ extension JACKHostTests {
     try await live.run { live.standing == .master && watch.last.beatsPerMinute == 300 }
     let errors = try await measure(1) { _ in
       let (seen, isQuiet) = try await launch(live, watch, from: 96_000, pause: 20)
-      return (lateness(seen, live, quantum: 4).middle, isQuiet)
+      let middle = lateness(seen, live, quantum: 4).middle
+      return (middle, isQuiet && !middle.isNaN)
     }
     #expect(median(errors) < 0.76 * 256 * Self.frame)
   }

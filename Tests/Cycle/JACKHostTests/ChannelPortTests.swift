@@ -97,7 +97,7 @@ extension JACKHostTests {
       try await live.run { live.host.connections.count == (hasMicrophone ? 2 : 1) }
     }
     server.end(SIGTERM)
-    try await live.run { !live.host.isRunning }
+    try await live.awaitLoss()
     try await server.start()
     try await live.run { live.host.isRunning }
     let neighbour = try Neighbour(server)
@@ -123,7 +123,7 @@ extension JACKHostTests {
     live.host.carry([Self.voice(SendLane(channels: 1)), Self.drums(ReceiveLane())])
     try await live.run(for: 300)
     server.end(SIGTERM)
-    try await live.run { !live.host.isRunning }
+    try await live.awaitLoss()
     live.host.carry([Self.drums(ReceiveLane())])
     try await server.start()
     try await live.run { live.host.isRunning }

@@ -186,7 +186,7 @@ import Testing
       try await live.run { live.host.connections.count == 2 }
     }
     server.end(signal)
-    try await live.run { !live.host.isRunning }
+    try await live.awaitLoss()
     let lost = live.events.contains { if case .serverLost = $0 { true } else { false } }
     #expect(lost)
     try await live.run(for: 300)

@@ -34,6 +34,8 @@ final class Listener {
   private var stretch: [HeardCycle] = []
   /// The numbers of cycles, of clicks, and of gaps between cycles since `forget`.
   private(set) var cycleCount = 0, clickCount = 0, lossCount = 0
+  /// The number of clicks that the last call of `onsets` left out because the driver stalled.
+  private(set) var leftOutCount = 0
 
   init(_ server: TestServer, at port: String = "click_1") throws {
     client = try JACKClient(name: "listener", server: server.name)
@@ -85,12 +87,16 @@ final class Listener {
     func nominal(_ cycle: HeardCycle) -> Double { Double(cycle.frame &- first.frame) * microsPerFrame }
     let offsets = stretch.map { Double($0.woken - first.woken) - nominal($0) }
     var onsets: [Micros] = []
+    leftOutCount = 0
     for place in stretch.indices where stretch[place].onset >= 0 {
       let reach = max(8, 60_000 / Int(Double(stretch[place].frames) * microsPerFrame))
       guard place >= reach, place + reach <= stretch.count else { continue }
       let before = offsets[(place - reach)..<place].min() ?? 0
       let after = offsets[place..<(place + reach)].min() ?? 0
-      guard abs(after - before) < 150 else { continue }
+      guard abs(after - before) < 150 else {
+        leftOutCount += 1
+        continue
+      }
       let due = min(before, after) + nominal(stretch[place]) + Double(stretch[place].onset) * microsPerFrame
       onsets.append(Micros(Int64(first.woken) + Int64(rounding: due)))
     }

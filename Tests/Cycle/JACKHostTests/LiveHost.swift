@@ -21,9 +21,7 @@ final class LiveHost {
   /// The number of times that this machine let more time pass between two steps than HostSync expects of a
   /// control thread.
   private(set) var pauses = 0
-  /// The client in which a test presses play. If a wait is in vain, the message says which states it saw.
-  weak var watch: TransportWatch?
-  /// The number of times that tactus asked JACK for a stop.
+  /// How often tactus asked JACK for a stop.
   private var stopsAsked = 0
   private let server: TestServer
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
@@ -47,11 +45,12 @@ final class LiveHost {
   /// Steps every 10 ms until `isDone`, for at most 30 s. Returns the time it took.
   @discardableResult
   func run(at place: SourceLocation = #_sourceLocation, until isDone: () -> Bool) async throws -> Micros {
-    let start = HostClock.micros()
+    let (start, cyclesBefore) = (HostClock.micros(), exchange.cycleCount)
     var lastStep = start
     while !isDone() {
       if HostClock.micros() - start > Micros(30_000_000) {
         let state = state
+        try judgePace(since: start, cyclesBefore, state)
         try await judgePipeWire(state)
         Issue.record("waited for 30 s in vain; \(state)", sourceLocation: place)
         break
@@ -70,14 +69,13 @@ final class LiveHost {
     let report = exchange.report()
     return """
       \(exchange.cycleCount) cycles, \(report.times.lostCycles) lost, the plan: \(host.plan.stage), \
-      seen: \(watch?.summary ?? "nothing"); \(report.launch), \(report.song), \(report.moment)
+      seen: \(server.watch?.summary ?? "nothing"); \(report.launch), \(report.song), \(report.moment)
       """
   }
 
   /// Presses play in another client, and waits until the transport rolls. Presses play again every 3 s if
   /// JACK shows no start and tactus holds none: on a full machine PipeWire loses requests.
   func start(_ watch: TransportWatch, at place: SourceLocation = #_sourceLocation) async throws {
-    self.watch = watch
     var pressed = Micros.zero
     try await run(at: place) {
       let cycle = watch.last
@@ -91,17 +89,26 @@ final class LiveHost {
     }
   }
 
-  /// Looks, after a wait in vain, for two faults of PipeWire 0.3.65 on a full machine, with which the test
-  /// cannot be judged.
-  /// - The transport stops although no client has asked for a stop.
-  /// - PipeWire takes no request to start from any client, for as long as the server lives, while every cycle
-  ///   runs. In this case a client that knows nothing of tactus cannot start the transport either, neither
-  ///   beside tactus nor after tactus has left.
+  /// After a wait in vain, ends the test as not judged if the server had no time for a quarter of its cycles.
+  /// JACK does not count such cycles as lost if all of them came late. A server that ran almost no cycle is
+  /// no excuse.
+  private func judgePace(since start: Micros, _ cyclesBefore: Int, _ state: String) throws {
+    guard host.isRunning else { return }
+    let cycleMicros = Double(host.server.framesPerPeriod) * 1e6 / Double(host.server.sampleRate)
+    let due = Int(Double((HostClock.micros() - start).count) / cycleMicros)
+    let played = exchange.cycleCount - cyclesBefore
+    guard played * 10 > due, played * 4 < due * 3 else { return }
+    try unjudged("the server ran only \(played) of \(due) cycles; \(state)")
+  }
+
+  /// After a wait in vain, looks for two faults of PipeWire 0.3.65 on a full machine, with which the test
+  /// cannot be judged. The transport stops although no client has asked for a stop. Or PipeWire takes no
+  /// request to start from any client, for as long as the server lives, while every cycle runs: then a client
+  /// that knows nothing of tactus cannot start the transport either, neither beside tactus nor after tactus
+  /// has left.
   func judgePipeWire(_ state: String) async throws {
     guard TestServer.isPipeWire, !exchange.report().launch.isHolding else { return }
-    if let watch, watch.stopsSeen > watch.stopsAsked + stopsAsked {
-      try unjudged("PipeWire stopped the transport, and no client had asked for a stop; \(state)")
-    }
+    try judgeStops(state)
     let control = try TransportWatch(server)
     guard try await isIgnored(control) else { return }
     host.close()
@@ -112,6 +119,14 @@ final class LiveHost {
     try unjudged("PipeWire ignores each request to start; \(state)")
   }
 
+  /// Ends the test as not judged if PipeWire has stopped the transport by itself.
+  func judgeStops(_ state: String) throws {
+    guard TestServer.isPipeWire, let watch = server.watch else { return }
+    watch.collect()
+    guard watch.stopsSeen > watch.stopsAsked + stopsAsked else { return }
+    try unjudged("PipeWire stopped the transport, and no client had asked for a stop; \(state)")
+  }
+
   private func isIgnored(_ control: TransportWatch) async throws -> Bool {
     guard !control.last.isStarting, !control.last.isRolling else { return false }
     control.forget()
@@ -120,6 +135,13 @@ final class LiveHost {
       try await Task.sleep(for: .seconds(1))
     }
     return control.collected.allSatisfy { !$0.isStarting && !$0.isRolling }
+  }
+
+  /// Waits until tactus has left a server that ended. Until then this process may not use libjack, not even
+  /// for the next server.
+  func awaitLoss() async throws {
+    try await run { !host.isRunning }
+    try await run { host.running == nil && !host.isLeaving }
   }
 
   func run(for milliseconds: Int64) async throws {

@@ -19,6 +19,16 @@ extension JACKHostTests {
   }
 }
 
+extension LiveHost {
+  /// The report and the number of pauses until now, for `isCalm(since:)`.
+  var mark: (report: Report, pauses: Int) { (exchange.report(), pauses) }
+
+  /// Whether the driver kept time since `before`, and so did the control thread.
+  func isCalm(since before: (report: Report, pauses: Int)) -> Bool {
+    pauses == before.pauses && exchange.report().isQuiet(since: before.report)
+  }
+}
+
 extension Report {
   /// Whether the driver kept time since `before`, and JACK's filter of times agreed with ours.
   func isQuiet(since before: Report) -> Bool {

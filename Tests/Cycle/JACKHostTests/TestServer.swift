@@ -36,6 +36,8 @@ final class TestServer {
   /// The period in frames with which the server starts next. `rate` is its next sample rate.
   var period = 256
   var rate = 48_000
+  /// The last client that watches the transport on this server. It says what it saw if a wait is in vain.
+  weak var watch: TransportWatch?
   private var child: pid_t = 0
   private let directory: String
 

@@ -4,6 +4,7 @@ import LinkBeatMath
 import LinkSystem
 import TactusChoices
 import TactusSync
+import TactusTestSupport
 import Testing
 
 @testable import TactusJACK
@@ -20,16 +21,24 @@ extension JACKHostTests {
   }
 
   /// The ticks by which the session is ahead of the shown bar and beat, at the time when the cycle is heard.
-  /// Each should be between 0 and 1, since the shown tick is rounded down.
-  private func ticksAhead(_ cycles: [SeenCycle], _ live: LiveHost, perBeat: Double = 1, bar: Double = 4)
-    -> [Double]
-  {
+  /// They should be between 0 and 1, since the shown tick is rounded down.
+  private func ticksAhead(
+    _ cycles: [SeenCycle], _ live: LiveHost, from first: Double, perBeat: Double = 1, bar: Double = 4
+  ) -> [Double] {
     let physical = Micros(Int64(live.host.latencies[.jack]) * 1_000_000 / 48_000)
     return cycles.map { cycle in
       let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due))) + physical
-      let away = live.session.timeline.beats(at: heard).value * perBeat - cycle.beats
+      let away = (live.session.timeline.beats(at: heard).value - first) * perBeat - cycle.beats
       return (away - bar * (away / bar).rounded()) * cycle.ticksPerBeat
     }
+  }
+
+  /// The session's beat from which the song counts, or 0 if the start was undisturbed and so had to come on a
+  /// bar. If cycles were lost, a start may come half a beat late or later. Then the song keeps the session's
+  /// beats, but not its bars.
+  private func firstBeat(_ live: LiveHost, since start: Report) async throws -> Double {
+    try await live.run { live.exchange.report().song.isRolling }
+    return live.exchange.report().isQuiet(since: start) ? 0 : live.firstBeat
   }
 
   private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
@@ -45,7 +54,9 @@ extension JACKHostTests {
   @Test func `the bar and beat that JACK shows are the session's when heard`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 300)
+    let start = live.exchange.report()
     let watch = try await rolling(server, live)
+    let first = try await firstBeat(live, since: start)
     for tempo in [300, 97, 187.3] {
       live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
       try await live.run(for: 100)
@@ -56,12 +67,17 @@ extension JACKHostTests {
         let rolling = watch.collected.filter { $0.isRolling && $0.isValid }
         try #require(rolling.count > 50)
         #expect(rolling.allSatisfy { abs($0.beatsPerMinute - tempo) < 1e-9 })
-        return (median(ticksAhead(rolling, live)), live.exchange.report().isQuiet(since: before))
+        let ahead = median(ticksAhead(rolling, live, from: first))
+        return (ahead, live.exchange.report().isQuiet(since: before))
       }
       // Rounding down costs half a tick on average; 60 us of error are allowed in both directions. PipeWire
       // carries beats as a fraction and rounds down once more.
       let tolerance = 60e-6 * tempo / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
-      for ticks in medians { #expect(abs(ticks - 0.5) < tolerance, "\(tempo) BPM: \(ticks) ticks") }
+      for ticks in medians {
+        #expect(
+          abs(ticks - 0.5) < tolerance,
+          "\(tempo) BPM: \(ticks) ticks, \(first) and \(live.firstBeat); \(watch.summary)")
+      }
     }
   }
 
@@ -77,7 +93,9 @@ extension JACKHostTests {
     }
     live.click(beatsPerMinute: 150)
     let listener = try Listener(server)
+    let start = live.exchange.report()
     let watch = try await rolling(server, live)
+    let first = try await firstBeat(live, since: start)
     let medians = try await measure(1) { _ in
       let before = live.exchange.report()
       watch.forget()
@@ -85,17 +103,24 @@ extension JACKHostTests {
       let rolling = watch.collected.filter { $0.isRolling && $0.isValid }
       try #require(rolling.count > 50)
       #expect(rolling.allSatisfy { $0.beatsPerBar == 7 && abs($0.beatsPerMinute - 300) < 1e-9 })
-      #expect(Set(rolling.map(\.beat)) == Set(1...7))
-      let ahead = ticksAhead(rolling, live, perBeat: 2, bar: 7)
-      return (median(ahead), live.exchange.report().isQuiet(since: before))
+      // A beat has 37 cycles. If cycles were lost, the watch may have missed a beat.
+      #expect(Set(rolling.map(\.beat)) == Set(1...7) || rolling.lostCycles() > 30)
+      let ahead = median(ticksAhead(rolling, live, from: first, perBeat: 2, bar: 7))
+      return (ahead, live.exchange.report().isQuiet(since: before))
     }
     let tolerance = 60e-6 * 300 / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
     for ticks in medians { #expect(abs(ticks - 0.5) < tolerance, "\(ticks) ticks") }
     // Half of the clicks are on a quarter, and the others are 200 ms from a quarter.
+    let before = live.exchange.report()
     let errors = try await live.clickErrors(listener, count: 9)
     let off = errors.map { min(abs($0), abs(abs($0) - 200_000)) }.sorted()
     #expect(off[off.count / 2] < 500, "\(errors) µs from a quarter")
-    #expect((4...5).contains(errors.prefix(9).count { abs($0) < 100_000 }))
+    // The listener leaves clicks out if cycles are lost or late.
+    if live.exchange.report().isQuiet(since: before), listener.lossCount == 0, listener.leftOutCount == 0 {
+      #expect((4...5).contains(errors.prefix(9).count { abs($0) < 100_000 }))
+    } else {
+      notJudged("\(#function): whether quarters and eighths alternate")
+    }
   }
 
   /// 12 beats at 72 BPM take 10 s, which is jackd's own timeout for a start; PipeWire waits 5 s at most.
@@ -115,13 +140,24 @@ extension JACKHostTests {
     live.host.plan.beatMicros = 60e6 / 72
     watch.forget()
     live.command(.play)
+    try await live.run {
+      let report = live.exchange.report()
+      return watch.last.isRolling || abs(report.song.startBeat - report.sessionBeat) < 0.3
+    }
+    let before = live.exchange.report()
     try await live.run { watch.last.isRolling }
     try await live.run(for: 300)
-    let held = watch.collected.secondsStarting
+    let lost = watch.collected.lostCycles { $0.isStarting }
+    let held = watch.collected.secondsStarting + Double(lost) * 256 / 48_000
     #expect(held > 9.9, "held for \(held) s")
     let report = live.exchange.report()
     let beat = report.sessionBeat - report.song.beat
-    #expect(abs(beat / 3 - (beat / 3).rounded()) < 1e-6 && abs(report.launch.error) < 10_000, "\(report)")
+    #expect(abs(beat / 3 - (beat / 3).rounded()) < 1e-6, "\(report)")
+    if report.isQuiet(since: before) {
+      #expect(abs(report.launch.error) < 10_000, "\(report)")
+    } else {
+      notJudged("\(#function): the time of the start")
+    }
   }
 
   @Test(arguments: [true, false])
@@ -134,7 +170,6 @@ extension JACKHostTests {
     try await live.run(for: 300)
     if hasLeft { live.host.close() }
     let watch = try TransportWatch(server, isSlow: true)
-    live.watch = watch
     watch.holdCycles = .max
     watch.forget()
     watch.play()
@@ -168,15 +203,17 @@ extension JACKHostTests {
     try await live.run { watch.last.frame > 24_000 }
     watch.forget()
     for command in [.stop, .locate(frame: 0), .play] as [TransportCommand] { live.command(command) }
-    try await live.run { watch.collected.contains { !$0.isRolling } && watch.last.isRolling }
-    let standing = watch.collected.drop { $0.isRolling }.prefix { !$0.isRolling }
+    // On PipeWire the transport stands at frame 0 for one cycle only, and the watch does not see a cycle for
+    // which it was too late.
+    try await live.run {
+      watch.collected.contains { !$0.isRolling || $0.frame < 24_000 } && watch.last.isRolling
+    }
+    let before = watch.collected.prefix { $0.isRolling && $0.frame >= 24_000 }
+    let standing = watch.collected[before.endIndex...].prefix { !$0.isRolling }
     let start = try #require(watch.collected[standing.endIndex...].first)
     #expect(start.frame < 24_000)
-    // On PipeWire the transport stands at frame 0 for one cycle only. The watching client does not see a
-    // cycle for which it was too late.
-    let shown = standing + [start]
-    let hasAll = zip(shown, shown.dropFirst()).allSatisfy { $0.number &+ $0.frames == $1.number }
-    #expect(!hasAll || standing.contains { $0.frame == 0 }, "\(shown)")
+    let shown = before.suffix(1) + standing + [start]
+    #expect(shown.lostCycles() > 0 || standing.contains { $0.frame == 0 }, "\(shown)")
   }
 
   @Test func `with exact starts, another client's locate and start keep the place`()
@@ -209,6 +246,7 @@ extension JACKHostTests {
     live.command(.jump(frame: 960_000, beat: 40, step: 4))
     live.command(.play)
     try await live.run { watch.last.frame >= 960_000 }
+    try live.judgeStops(watch.summary)
     #expect(watch.collected.allSatisfy { $0.isRolling || $0.isStarting })
   }
 
@@ -232,7 +270,8 @@ extension JACKHostTests {
     }
     watch.collect()
     let lates = watch.seen.map(\.late).sorted()
-    #expect(lates[lates.count / 2] < 5_000, "the server was never in time")
+    if lates[lates.count / 2] >= 5_000 { try unjudged("the server was never in time") }
+    try live.judgeStops(watch.summary)
     #expect(watch.seen.allSatisfy { $0.isRolling })
     for (cycle, next) in zip(watch.seen, watch.seen.dropFirst()) {
       // The cycle numbers show whether the watching client missed cycles.
@@ -267,11 +306,11 @@ extension JACKHostTests {
     let watch = try TransportWatch(server, isSlow: true)
     try await live.run { live.standing == .master }
     var errors: [Double] = []
-    var judged = 0
+    var (judged, disturbed) = (0, 0)
     for round in 0..<6 {
       // The first start shows how long the other client takes, and later starts allow for that time.
       watch.holdCycles = round < 3 ? 38 : 0
-      let (before, hadPauses) = (live.exchange.report(), live.pauses)
+      let before = live.mark
       watch.play()
       var isGivenUp = false
       try await live.run {
@@ -283,15 +322,17 @@ extension JACKHostTests {
       let boundary = (report.sessionBeat - report.song.beat) / quantum
       // The start was moved to the next bar or beat too late: the other client was ready before this thread
       // asked JACK.
-      let isOvertaken = report.launch.moved > before.launch.moved && live.pauses > hadPauses
+      let isOvertaken = report.launch.moved > before.report.launch.moved && !live.isCalm(since: before)
+      let isQuiet = report.isQuiet(since: before.report)
+      if !isQuiet { disturbed += 1 }
       if abs(boundary - boundary.rounded()) < 0.001 {
-        judged += 1
-        if round > 0 { errors.append(report.launch.error) }
+        if isQuiet { judged += 1 }
+        if round > 0, isQuiet { errors.append(report.launch.error) }
       } else if !isGivenUp && !isOvertaken {
         Issue.record(
           """
-          round \(round): the song begins \(boundary) quanta off; moved \(before.launch.moved) to \(report.launch.moved), \
-          cut \(report.launch.cutStarts), lost \(before.times.lostCycles) to \(report.times.lostCycles), \
+          round \(round): the song begins \(boundary) quanta off; moved \(before.report.launch.moved) to \(report.launch.moved), \
+          cut \(report.launch.cutStarts), lost \(before.report.times.lostCycles) to \(report.times.lostCycles), \
           error \(report.launch.error)
           """)
       }
@@ -301,7 +342,8 @@ extension JACKHostTests {
       watch.locate(0)
       try await live.run { watch.last.frame == 0 }
     }
-    #expect(judged >= 4, "too few of the six starts were on a boundary")
+    #expect(judged + disturbed >= 4, "too few of the six starts were on a boundary")
+    guard !errors.isEmpty else { try unjudged("cycles were lost in each start") }
     let period = 256e6 / 48_000
     #expect(median(errors.map(abs)) <= 0.75 * period, "\(errors)")
   }
@@ -318,6 +360,7 @@ extension JACKHostTests {
     try await live.start(watch)
     // Wait, because a locate within two cycles of a start belongs to the start.
     try await live.run(for: 60)
+    let before = live.mark
     watch.forget()
     for round in 0..<12 {
       watch.locate(UInt32(round % 3) * 96_000)
@@ -325,8 +368,10 @@ extension JACKHostTests {
     }
     watch.collect()
     let starting = watch.seen.filter(\.isStarting).count
-    // JACK itself waits one or two cycles for each locate.
-    #expect(starting <= 12 * (TestServer.isPipeWire ? 8 : 3), "\(starting) cycles of waiting")
+    let lost = Int(live.exchange.report().times.lostCycles - before.report.times.lostCycles)
+    // JACK itself waits one or two cycles for each locate, and as long as tactus has no cycle.
+    #expect(starting <= 12 * (TestServer.isPipeWire ? 8 : 3) + lost, "\(starting) cycles of waiting")
+    if !live.isCalm(since: before) { try await live.run { watch.last.isRolling } }
     #expect(watch.last.isRolling)
     for cycle in watch.seen where cycle.isValid {
       #expect(cycle.bar >= 1 && cycle.beat >= 1 && cycle.beat <= 4 && cycle.tick >= 0 && cycle.tick < 1920)
@@ -341,9 +386,10 @@ extension JACKHostTests {
     let live = try studio(server, tempo: 120)
     let watch = try TransportWatch(server)
     try await live.run { live.standing == .master }
+    let before = live.mark
     watch.takeTimebase(tempo: 77)
     let noticed = try await live.run { live.standing == .follower }
-    #expect(noticed < Micros(1_000_000))
+    #expect(noticed < Micros(1_000_000) || !live.isCalm(since: before))
     try await live.run(for: 500)
     #expect(watch.last.beatsPerMinute == 77, "a fight for the timebase")
 
@@ -382,5 +428,13 @@ extension JACKHostTests {
     #expect(live.exchange.report().master.timebase == .none && live.standing == .vacant)
     live.host.askForTimebase(conditionally: true, at: HostClock.micros())
     try await live.run { live.standing == .master }
+  }
+}
+
+extension LiveHost {
+  /// The session's beat at which the song's beat 0 is.
+  fileprivate var firstBeat: Double {
+    let report = exchange.report()
+    return report.sessionBeat - report.song.beat
   }
 }

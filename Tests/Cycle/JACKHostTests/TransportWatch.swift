@@ -39,8 +39,20 @@ extension Sequence<SeenCycle> {
   var secondsStarting: Double { reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) } }
 }
 
-/// Another JACK client. It sees every cycle and presses play and stop. It can also be a slow client and the
-/// timebase master.
+extension Collection<SeenCycle> {
+  /// The number of cycles that are missing between two neighbours of these, at one period. `counts`: the
+  /// condition for both neighbours.
+  func lostCycles(where counts: (SeenCycle) -> Bool = { _ in true }) -> Int {
+    zip(self, dropFirst()).reduce(0) { sum, pair in
+      guard counts(pair.0), counts(pair.1) else { return sum }
+      let passed = Int(Int32(bitPattern: pair.1.number &- pair.0.number))
+      return sum + Swift.max(0, passed / Int(pair.0.frames) - 1)
+    }
+  }
+}
+
+/// Another JACK client. It sees every cycle, presses play and stop, and can be a slow client and the timebase
+/// master.
 final class TransportWatch {
   /// The memory that the test and the audio thread share.
   fileprivate struct SharedMemory: ~Copyable {
@@ -75,6 +87,7 @@ final class TransportWatch {
     // while after its activation.
     for _ in 0..<500 where collected.isEmpty { usleep(10_000) }
     #expect(!seen.isEmpty)
+    server.watch = self
   }
 
   deinit {
