@@ -24,6 +24,8 @@ final class Neighbour {
     var periods: UInt32 = 3
     var keysFrames: UInt32 = 0
     var ticks = 0
+    var frame: UInt32?
+    var lostCycles = 0
     var note: UInt8 = 1
   }
 
@@ -79,6 +81,9 @@ final class Neighbour {
   var starts: Int { context.pointee.starts }
   var stops: Int { context.pointee.stops }
 
+  /// The number of cycles in which JACK did not call this client.
+  var lostCycles: Int { context.pointee.lostCycles }
+
   @discardableResult
   func connect(_ from: String, _ to: String) -> Bool { jack_connect(handle, from, to) == 0 }
 
@@ -105,6 +110,11 @@ final class Neighbour {
 
   fileprivate static func play(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) {
     let state = context!.assumingMemoryBound(to: Context.self)
+    let frame = jack_last_frame_time(state.pointee.client)
+    if let last = state.pointee.frame {
+      state.pointee.lostCycles += max(0, Int(Int32(bitPattern: frame &- last)) / Int(frames) - 1)
+    }
+    state.pointee.frame = frame
     let heard = jack_port_get_buffer(state.pointee.machine, frames)
     var event = jack_midi_event_t()
     for index in 0..<(heard.map(jack_midi_get_event_count) ?? 0)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 import LinkBeatMath
+import LinkSystem
 import TactusChoices
+import TactusTestSupport
 import Testing
 
 @testable import TactusJACK
@@ -81,7 +83,7 @@ extension JACKHostTests {
     try await live.run(for: 1500)
     #expect(live.host.connections == [cable])
     server.end(SIGTERM)
-    try await live.run { !live.host.isRunning }
+    try await live.awaitLoss()
     try await server.start()
     try await live.run { live.host.isRunning }
     let neighbour = try Neighbour(server)
@@ -107,15 +109,15 @@ extension JACKHostTests {
       try await live.run(for: 500)
       #expect(neighbour.starts == 0 && neighbour.stops == 0)
       watch.play()
-      try await live.run { neighbour.starts == 2 }
+      try await live.run(beside: neighbour) { neighbour.starts == 2 }
       try await live.run(for: 1_000)
     }
     server.end(SIGKILL)
-    try await live.run { !live.host.isRunning }
+    try await live.awaitLoss()
     try await server.start()
     try await live.run { live.host.isRunning }
     let neighbour = try Neighbour(server)
-    try await live.run { neighbour.stops == 2 }
+    try await live.run(beside: neighbour) { neighbour.stops == 2 }
     try await live.run(for: 300)
     #expect(neighbour.starts == 0 && neighbour.stops == 2)
   }
@@ -151,4 +153,16 @@ extension JACKHostTests {
 extension LiveHost {
   /// The number of clock messages that this output has sent.
   fileprivate func clocks(_ name: String) -> UInt64 { host.outputPorts[name]?.figures?.sent ?? 0 }
+
+  /// Waits, as `run` does, until the neighbour has got MIDI messages. A message does not arrive if its cycle
+  /// is lost. So if the wait is in vain for five seconds, and cycles were lost, the test ends as not judged.
+  fileprivate func run(beside neighbour: Neighbour, until isDone: () -> Bool) async throws {
+    let (before, lostBefore) = (exchange.report(), neighbour.lostCycles)
+    let end = HostClock.micros() + Micros(5_000_000)
+    func hasLost() -> Bool {
+      !exchange.report().isQuiet(since: before) || neighbour.lostCycles > lostBefore
+    }
+    try await run { isDone() || HostClock.micros() > end && hasLost() }
+    if !isDone() { try unjudged("cycles were lost in which a MIDI message may have been") }
+  }
 }
