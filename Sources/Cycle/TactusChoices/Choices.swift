@@ -35,6 +35,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var hostIsTheClock = false
   /// Whether a start or stop of the transport also starts or stops the session, and the other way round.
   public var syncsStartStop = false
+  /// Whether the session's tactus programs share the place in the song. Only the control thread uses it.
+  public var syncsSong = false
   /// Whether the user wants to record. JACK's transport cannot express this wish. MIDI Machine Control can,
   /// and some DAWs obey it (Ardour, Qtractor).
   public var records = false

@@ -2,6 +2,9 @@
 
 // The connections and latencies of our ports, and the sinks at which other clients are heard.
 extension JACKHost {
+  /// Whether the server freewheels.
+  public var isFreewheeling: Bool { exchange.isFreewheeling }
+
   /// Whether the click is connected. nil without a server.
   public var isClickConnected: Bool? { running.map { $0.isConnected(.click1) || $0.isConnected(.click2) } }
 

@@ -27,7 +27,7 @@ public final class JACKHost {
 
   private let serverName: String?
   private let clientName: String
-  private let exchange: AudioExchange
+  let exchange: AudioExchange
   private var state: State
   /// The departure from the last server, which may still be under way.
   private var departure: Departure?

@@ -62,6 +62,11 @@ extension Report {
     sessionBeat + (time - moment.heard.start) / moment.beatMicros
   }
 
+  /// The session's beat at which the rolling song began: a whole number of 32nds (`Song`).
+  var songOrigin: Double {
+    ThirtySeconds.beats(ThirtySeconds.nearest(to: sessionBeat - song.beat, grain: 1))
+  }
+
   /// Whether the transport rolls or is about to roll.
   public var isMoving: Bool { isUnderWay || song.isWaiting || launch.isGivenUp }
 

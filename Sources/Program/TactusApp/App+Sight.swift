@@ -20,7 +20,8 @@ extension App {
       waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
       lostMIDI: report.outputs.lostMIDI, unfollowed: unfollowed(session, peers: peers),
       sharesPlay: session.sessionPlays && session.isStartStopSyncEnabled, isWaiting: report.song.isWaiting,
-      rollsInExport: report.song.isRolling && exchange.isFreewheeling, midiClock: state.midiClock
+      rollsInExport: report.song.isRolling && exchange.isFreewheeling, midiClock: state.midiClock,
+      leavesLoopAlone: transport.song.leavesLoopAlone
     )
   }
 

@@ -24,7 +24,7 @@ final class App {
   let desk: CommandHandler
   private let service = ServiceReport.ofEnvironment()
   var sounds: SoundShelf
-  private let transport = TransportCommands()
+  var transport = TransportCommands()
   var presence: Presence
   let keeper: StateKeeper
   private var peerList = PeerList()
@@ -200,7 +200,7 @@ final class App {
       let diagnostics = link.diagnostics
       return tally(diagnostics.peers.map { ($0.name, $0.count) }, of: diagnostics.peerCount)
     }
-    desk.show(report, HostView(host, exchange), peers: addresses)
+    desk.show(report, HostView(host, exchange, transport.song), peers: addresses)
     let state = desk.state
     let sight = sight(of: host, report, session, state, peers: addresses)
     for line in news.lines(sight, at: Link.clock()) { say(line) }

@@ -32,6 +32,7 @@ final class CommandHandler: SessionObserver {
     /// The numbers of peers since the last `takePeerCounts`, oldest first.
     var peerCounts: [Int] = []
     var wasPlaying = false
+    var songDecision: UInt64 = 0
     var launch: AskedLaunch?, queued: QueuedChange?
     var surface: OSCSurface?
 
@@ -140,21 +141,21 @@ final class CommandHandler: SessionObserver {
   func nextChange() -> SessionChange? { nil }
 
   func publish(_ snapshot: SessionSnapshot) {
-    let isStartOrStop = held.withLock { held in
-      let isPlaying = snapshot.state.isPlaying
-      defer { held.wasPlaying = isPlaying }
+    let isUrgent = held.withLock { held in
+      let (isPlaying, decision) = (snapshot.state.isPlaying, snapshot.state.songDecision)
+      defer { (held.wasPlaying, held.songDecision) = (isPlaying, decision) }
       if held.state.link.peers != snapshot.peerCount, held.peerCounts.count < Self.peerCountLimit {
         held.peerCounts.append(snapshot.peerCount)
       }
       if snapshot.state.timeline.tempo != held.state.tempo { held.isChosen = true }
       show(snapshot, in: &held.state)
       held.surface?.update { [state = held.state] in $0 = state }
-      return held.wasPlaying != isPlaying
+      return held.wasPlaying != isPlaying || held.songDecision != decision
     }
     news.signal()
     // Start at once: the control thread may look only 20 ms later, and a start just before a bar would
     // then wait for the bar after it.
-    if isStartOrStop { wake() }
+    if isUrgent { wake() }
   }
 
   private func show(_ snapshot: SessionSnapshot, in state: inout SurfaceState) {

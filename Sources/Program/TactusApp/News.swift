@@ -37,6 +37,8 @@ struct StudioNews {
     /// for the beat.
     var rollsInExport = false
     var midiClock = SurfaceState.MIDIClockIn.off
+    /// Song sync leaves a loop of less than two bars alone.
+    var leavesLoopAlone = false
   }
 
   /// A session that plays without tactus, because start/stop sync is off here.
@@ -126,6 +128,9 @@ struct StudioNews {
     }
     if sight.isMasterSenseless, !before.isMasterSenseless {
       lines.append("the timebase master shows bars that make no sense: its tempo can lead, its beat cannot")
+    }
+    if sight.leavesLoopAlone, !before.leavesLoopAlone {
+      lines.append("song sync: a loop of less than two bars is heard on this machine alone")
     }
     if sight.waitsInVain, !before.waitsInVain {
       lines.append(

@@ -45,6 +45,7 @@ extension SurfaceState {
     jack.timebase = host.timebase(report)
     jack.leavesTimebase = report.master.timebase == .ours && !host.wantsTimebase
     readings = Readings(report, after: readings)
+    readings.songOffsetMilliseconds = host.songOffset
     leading = leader(report)
     midiClock = clockIn(report)
     transport = transport(report, host)
@@ -140,6 +141,8 @@ struct HostView {
   var isAskedToStop = false
   /// The session's beat for which a start waits while JACK's transport is stopped.
   var startBeat: Double?
+  /// The milliseconds by which the song is ahead of its place in the session.
+  var songOffset = 0.0
 
   func timebase(_ report: Report) -> SurfaceState.Timebase {
     switch report.master.timebase {
@@ -151,7 +154,8 @@ struct HostView {
 }
 
 extension HostView {
-  init(_ host: JACKHost, _ exchange: AudioExchange) {
+  init(_ host: JACKHost, _ exchange: AudioExchange, _ song: FollowedSong = FollowedSong()) {
+    songOffset = song.offsetMilliseconds
     jack.isRunning = host.isRunning
     jack.clientName = host.server.clientName
     jack.sampleRate = host.server.sampleRate

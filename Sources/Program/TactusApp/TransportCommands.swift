@@ -9,8 +9,12 @@ import TactusSync
 /// Passes the surface's commands and the session's starts and stops on to the plan for JACK's transport, and
 /// reports to the session what the plan has done. [control]
 struct TransportCommands {
+  private(set) var song = FollowedSong()
+
   /// Returns lines for the user.
-  func carryOut(_ desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link) -> [String] {
+  mutating func carryOut(_ desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link)
+    -> [String]
+  {
     let commands = desk.takeCommands()
     // Read the settings after taking the commands: the settings must be at least as new as the last command.
     host.plan.choices = desk.settings
@@ -22,6 +26,7 @@ struct TransportCommands {
     host.follow(report.startStop)
     let start = host.plan.startBeat
     tell(&host.plan.announcement, of: start, report, in: link)
+    song.follow(host, report, in: link, isOn: desk.state.choices.syncsSong)
     return lines
   }
 

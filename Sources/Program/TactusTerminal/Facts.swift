@@ -49,6 +49,13 @@ struct Facts {
 
   var sync: String { state.choices.syncsStartStop ? "on" : "off" }
 
+  /// Start/stop sync and song sync. The song's offset is shown while it could be heard.
+  var wholeSync: String {
+    guard state.choices.syncsSong else { return "sync \(sync)" }
+    let offset = state.readings.songOffsetMilliseconds
+    return "sync \(sync), song" + (abs(offset) < 1 ? " in sync" : " \(signed(offset, places: 0)) ms")
+  }
+
   /// The transport's state, in at most this many columns.
   func transport(within columns: Int) -> String {
     guard state.jack.isRunning else { return "no JACK server" }

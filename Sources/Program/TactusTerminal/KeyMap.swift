@@ -111,7 +111,7 @@ public struct KeyMap: Sendable {
     .keys("quantum", "[ = quantum/nudge -1", "] = quantum/nudge 1"),
     .keys("switch the leader", brief: "next lead", "l = lead/next"),
     .keys("Link", hint: ("Link", 1), "a = link/toggle"),
-    .keys("sync", hint: ("sync", 1), "s = startstop/toggle"),
+    .keys("sync", hint: ("sync", 1), "s = startstop/toggle", "g = song/sync/toggle"),
     .keys("click", hint: ("click", 1), "m = click/toggle"),
     .keys(
       "click 1 ms later, earlier", brief: "click 1 ms", ", = click/offset/nudge -1",

@@ -100,6 +100,7 @@ public struct Keyboard: Sendable {
       switch path {
       case "link/toggle": ("Ableton Link", state.choices.isLinkEnabled)
       case "startstop/toggle": ("Start/stop sync", state.choices.syncsStartStop)
+      case "song/sync/toggle": ("Song sync", state.choices.syncsSong)
       case "click/toggle": ("Click", state.choices.click.isOn)
       case "clock/toggle": ("MIDI clock", state.choices.clock.isOn)
       case "pulse/toggle": ("Pulses", state.choices.pulse.isOn)

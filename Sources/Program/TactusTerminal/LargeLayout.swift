@@ -129,7 +129,7 @@ extension TerminalView {
     let room = (size.columns - 4) / 2 - Self.label - 2
     return [
       ("Ableton Link", "\(state.linkWord), \(facts.peers)", link),
-      ("Start/stop", "sync \(facts.sync)", state.choices.syncsStartStop ? Style(.good) : .plain),
+      ("Start/stop", facts.wholeSync, state.choices.syncsStartStop ? Style(.good) : .plain),
       ("Transport", facts.transport(within: room), transportStyle(facts)),
     ] + facts.set.map { ($0.name, $0.words, $0.name == "Next" ? .plain : .bold) } + [
       ("Launch", facts.launch, .plain), ("Leads", facts.leads(within: room), .plain),

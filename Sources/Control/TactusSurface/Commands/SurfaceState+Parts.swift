@@ -75,6 +75,8 @@ extension SurfaceState {
     public var leadErrorMilliseconds = 0.0
     /// How far a host that counts frames lags behind the session, in milliseconds.
     public var lagMilliseconds = 0.0
+    /// How far the song is ahead of its place in the session, in milliseconds.
+    public var songOffsetMilliseconds = 0.0
     /// How far the user's bend has moved the outputs ahead of the session, in milliseconds.
     public var aheadMilliseconds = 0.0
     /// Jitter of the clock and the pulses, in microseconds.

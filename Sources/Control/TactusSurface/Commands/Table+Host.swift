@@ -85,7 +85,18 @@ extension Table {
         "stop/at", \.stopPlace,
         "Where a stop by tactus leaves the transport: where it stopped (here), at the beginning of that bar (bar), or "
           + "at the song's beginning (start). The next start begins there. A stop by another JACK program leaves it where it is.",
+        in: .session, isRemembered: true),
+      Choice(
+        "song/sync", \.syncsSong,
+        "Song sync: the JACK transports of all tactus programs in the session that have it on stand and roll at the same "
+          + "place of the song. Use it with startstop.",
         in: .session, isRemembered: true))
+    + [
+      .measured(
+        "song/offset", "ms",
+        "With song/sync, how far the song is ahead of its place in the session; negative: behind.",
+        \.readings.songOffsetMilliseconds)
+    ]
 
   static let drift: [Node] =
     Node.rows(

@@ -81,6 +81,8 @@ extension Node {
     "launch/moved": "Delayed starts",
     "stop/when": "Stop on",
     "stop/at": "After a stop, stand at",
+    "song/sync": "Song sync",
+    "song/offset": "Song is ahead by",
     "drift": "Sound card's drift",
     "drift/lag": "DAW is behind by",
     "drift/correct": "Correct drift",

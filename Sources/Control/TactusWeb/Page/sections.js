@@ -22,7 +22,7 @@ In time with the room: click/offset, click/2/offset, jack/offset, jack/sink, jac
 
 const linkCards = `
 trouble
-Ableton Link: link Enabled, peers/str Session, peers/list Peers, startstop, link/active On the network
+Ableton Link: link Enabled, peers/str Session, peers/list Peers, startstop, song/sync, song/offset, link/active On the network
 Link Audio: link/audio Sound of the peers, link/name Our name, link/audio/delay Heard later by, channels
 Other rooms: far/str Rooms, far Connected rooms, link/offset Their time is earlier by, link/distance Their beat is later by, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen, far/key Key, far/refused
 Who leads: lead/str, lead Lead, lead/grid, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Leader is off by, jack/timebase/str, takeover

@@ -211,6 +211,26 @@ struct BeatTarget: Sendable {
     }
   }
 
+  /// The most beats that a line of another machine may lie ahead. From one that is farther away, only the
+  /// song's place counts.
+  static let farthestAhead = 64.0
+
+  /// Chooses the session's beat at which the song can join another machine's line: the line's own beat if it
+  /// lies ahead, so that all machines jump at once, or else the next beat on a grid of `step` beats. A song
+  /// has no beats before its first.
+  init(_ now: Report, _ line: TransportPlan.SharedLine, step: Double) {
+    let soon = now.sessionBeat(at: Relocation.soonest(now))
+    let own = line.sessionBeat
+    if own >= soon, own < soon + Self.farthestAhead {
+      sessionBeat = own
+    } else {
+      let first = max(soon, own - line.beat)
+      sessionBeat = step > 0 ? -Double(Int64(flooring: -first / step)) * step : first
+    }
+    let beat = line.beat + sessionBeat - own
+    place = SongPlace(frame: now.frame(ofBeat: beat) ?? 0, beat: beat)
+  }
+
   func relocation(_ now: Report) -> Relocation {
     let away = (sessionBeat - now.sessionBeat) * now.moment.beatMicros
     return .meeting(now.moment.heard.start + away, place, from: now)

@@ -15,6 +15,10 @@ public enum TransportCommand: Equatable, Sendable {
   case jump(frame: UInt32, beat: Double, step: Double)
   /// Sends a stopped transport to the place that `Settings.stopPlace` names.
   case goBack
+  /// Sends the rolling transport to the song's line on which the song's beat `beat` is at the session's beat
+  /// `sessionBeat`. If that beat lies ahead, the song joins the line there; otherwise it joins the line on
+  /// the grid of a start. Does nothing if nothing rolls, or if another client has the bars.
+  case follow(beat: Double, sessionBeat: Double)
 }
 
 /// The commands that wait until JACK has stopped, in their order. If too many commands wait, the oldest are

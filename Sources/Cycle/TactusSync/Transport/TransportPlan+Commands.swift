@@ -24,11 +24,13 @@ extension TransportPlan {
       switch stage {
       // A start that waits continues from the new place.
       case .standing, .asked: break
-      case .idle, .correcting, .locating, .stopping: cancel()
+      case .idle, .correcting, .locating, .following, .stopping: cancel()
       }
       ask(now.locate(frame))
     case .goBack:
       if let frame = report.frame(of: choices.stopPlace) { ask(now.locate(frame)) }
+    case .follow(let beat, let sessionBeat):
+      follow(SharedLine(beat: beat, sessionBeat: sessionBeat), report)
     case .play where report.isUnderWay: goOn(now, ask)
     case .play:
       ask(.limit(limit(now)))
@@ -50,6 +52,18 @@ extension TransportPlan {
       stage = .locating(there, at: there.appointment(now))
     }
     return true
+  }
+
+  /// Plans to join another machine's line. A stop that waits wins, because the place of the stop will be a
+  /// new line.
+  private mutating func follow(_ line: SharedLine, _ now: Report) {
+    guard now.song.isRolling, now.master.timebase != .foreign, landing == nil else { return }
+    switch stage {
+    case .idle, .correcting, .locating, .following:
+      stage = .following(
+        line, from: now.songOrigin, at: BeatTarget(now, line, step: choices.launchStep.value))
+    case .stopping, .standing, .asked: break
+    }
   }
 
   /// Plans a stop on the song's next bar line, or the session's next beat. A waiting locate comes after it.
@@ -99,7 +113,7 @@ extension TransportPlan {
     switch stage {
     case .asked(let request) where request.starts: ask(.play)
     case .idle, .asked: start(now, ask)
-    case .correcting, .locating, .stopping, .standing: ask(.play)
+    case .correcting, .locating, .following, .stopping, .standing: ask(.play)
     }
   }
 }

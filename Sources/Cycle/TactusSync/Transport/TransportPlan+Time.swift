@@ -27,6 +27,11 @@ extension TransportPlan {
       relocate(relocation, now, rests: rests, ask)
     case .locating(_, let appointment):
       relocate(appointment.relocation(report), now, rests: rests, ask)
+    // Another JACK client has located, or the session has other beats: the line may be another one now.
+    case .following(_, let origin, _) where report.song.isRolling && report.songOrigin != origin:
+      stage = .idle
+    case .following(_, _, let appointment):
+      relocate(appointment.relocation(report), now, rests: rests, ask)
     }
   }
 
@@ -42,10 +47,15 @@ extension TransportPlan {
     // JACK may stand at the place of the relocation before this one. Then all clients go on standing.
     relocation.insteadOf = landing?.relocation.place.frame
     landing = RelocationRetry(
-      relocation, step: destination?.step ?? choices.quantum,
+      relocation, step: step,
       limit: Double(presentLimit(now).count) - Self.margin)
     stage = .idle
     ask(.relocate(relocation))
+  }
+
+  /// The session's grid on which the planned locate must land, in beats.
+  private var step: Double {
+    if case .following = stage { choices.launchStep.value } else { destination?.step ?? choices.quantum }
   }
 
   private mutating func land(_ now: Report) -> Relocation? {
@@ -120,7 +130,8 @@ extension TransportPlan {
   /// The longest time ahead, in microseconds, at which a planned locate may lie. A time beyond it shows that
   /// the session has moved.
   private func farthest(_ now: Report) -> Double {
-    let grid = destination.map { max(1, $0.step) } ?? now.bars.meter.length.value
+    var grid = destination.map { max(1, $0.step) } ?? now.bars.meter.length.value
+    if case .following = stage { grid = max(choices.launchStep.value, BeatTarget.farthestAhead) }
     return (grid + 1) * now.moment.beatMicros + 1e6
   }
 
@@ -131,6 +142,8 @@ extension TransportPlan {
     case .idle, .stopping, .standing, .asked: break
     case .correcting: stage = .correcting(bar: Relocation.nextBar(now))
     case .locating(let there, _): stage = .locating(there, at: there.appointment(now))
+    case .following(let line, let origin, _):
+      stage = .following(line, from: origin, at: BeatTarget(now, line, step: choices.launchStep.value))
     }
   }
 }

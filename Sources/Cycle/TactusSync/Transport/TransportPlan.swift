@@ -21,10 +21,16 @@ public import TactusChoices
 /// | idle | jump, and it rolls | locating | |
 /// | idle | jump, and it stands | idle | locate |
 /// | idle | a host lags for half a second | correcting | |
+/// | idle | another machine's line, and it rolls | following | |
 /// | idle | tactus leaves | idle | |
 /// | idle | tactus leaves while it holds a start | idle | stop |
 /// | correcting | the bar is near | idle | relocate |
 /// | correcting | it stops | idle | |
+/// | following | the beat is near | idle | relocate |
+/// | following | a JACK client locates | idle | |
+/// | following | jump | locating | |
+/// | following | it stops | idle | |
+/// | locating | another machine's line | following | |
 /// | locating | the beat is near | idle | relocate |
 /// | locating | play | locating | |
 /// | locating | stop | asked to stop | stop |
@@ -82,6 +88,9 @@ public struct TransportPlan: Sendable {
     /// A host is corrected at the song's beat `bar`.
     case correcting(bar: Double)
     case locating(Destination, at: BeatTarget)
+    /// The song goes to another machine's line. `from`: the session's beat of the song's beginning until
+    /// then.
+    case following(SharedLine, from: Double, at: BeatTarget)
     /// A stop waits for the session's beat `on`, which is known once the transport rolls. After the stop, the
     /// transport goes to `then`.
     case stopping(onBar: Bool, on: Double?, then: Destination?)
@@ -95,6 +104,12 @@ public struct TransportPlan: Sendable {
     let step: Double
 
     func appointment(_ now: Report) -> BeatTarget { BeatTarget(now, place, step: step) }
+  }
+
+  /// The line of `TransportCommand.follow`.
+  struct SharedLine: Equatable, Sendable {
+    let beat: Double
+    let sessionBeat: Double
   }
 
   /// A start or stop that JACK was asked for.
@@ -179,6 +194,9 @@ extension TransportPlan {
 
   public var isStopping: Bool { if case .stopping = stage { true } else { false } }
 
+  /// Another machine's line waits for its beat.
+  var isFollowing: Bool { if case .following = stage { true } else { false } }
+
   /// JACK was asked to stop, and commands wait for that.
   public var isAskedToStop: Bool { if case .asked(let request) = stage { request.holdsBack } else { false } }
 
@@ -190,7 +208,7 @@ extension TransportPlan {
     switch stage {
     case .standing(let start): start.beat
     case .asked(let request): request.beat
-    case .idle, .correcting, .locating, .stopping: nil
+    case .idle, .correcting, .locating, .following, .stopping: nil
     }
   }
 
@@ -201,13 +219,13 @@ extension TransportPlan {
       switch held[place] {
       case .play: return true
       case .stop, .stopOn: return false
-      case .locate, .jump, .goBack: break
+      case .locate, .jump, .goBack, .follow: break
       }
     }
     switch stage {
     case .asked(let request): return request.starts
     case .standing: return true
-    case .idle, .correcting, .locating, .stopping: return now.isMoving
+    case .idle, .correcting, .locating, .following, .stopping: return now.isMoving
     }
   }
 
@@ -216,14 +234,14 @@ extension TransportPlan {
     switch stage {
     case .locating(let there, _): there
     case .stopping(_, _, let there): there
-    case .idle, .correcting, .standing, .asked: nil
+    case .idle, .correcting, .following, .standing, .asked: nil
     }
   }
 
   /// A locate of the rolling transport waits for its time, or for JACK. A locate after a stop does not count.
   var isLocating: Bool {
     switch stage {
-    case .locating: true
+    case .locating, .following: true
     case .stopping: false
     case .idle, .correcting, .standing, .asked: landing != nil
     }

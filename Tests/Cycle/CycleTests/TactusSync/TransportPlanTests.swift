@@ -16,6 +16,8 @@ struct PlanStand {
   var time = 10_000_000.0
   /// The actions that the last event caused.
   var actions: [TransportAction] = []
+  /// The session's beat at which the song begins, while it rolls.
+  var origin = 16.0
 
   init() {
     (report.moment.frames, report.moment.heard.frameMicros) = (256, 1e6 / 48_000)
@@ -29,7 +31,7 @@ struct PlanStand {
     report.moment.due = time
     report.moment.heard.start = time
     report.sessionBeat = time / 500_000
-    report.song.beat = report.song.isRolling ? report.sessionBeat - 16 : 4
+    report.song.beat = report.song.isRolling ? report.sessionBeat - origin : 4
     report.moment.frame = UInt32(report.song.beat * 24_000)
   }
 
@@ -91,6 +93,7 @@ struct PlanStand {
     case .idle: "idle"
     case .correcting: "correcting"
     case .locating: "locating"
+    case .following: "following"
     case .stopping: "stopping"
     case .standing: "standing"
     case .asked(let request): request.starts ? "asked to start" : "asked to stop"
@@ -103,6 +106,14 @@ struct TransportPlanTableTests {
   private typealias Scenario = @Sendable (inout PlanStand) -> Void
 
   private static let jump = TransportCommand.jump(frame: 960_000, beat: 40, step: 4)
+
+  /// The line on which the song began four beats later.
+  private static let line = TransportCommand.follow(beat: 0, sessionBeat: 20)
+
+  private static func followLater(_ stand: inout PlanStand) {
+    stand.roll()
+    stand.command(line)
+  }
 
   private static func correct(_ stand: inout PlanStand) {
     stand.roll()
@@ -163,6 +174,24 @@ struct TransportPlanTableTests {
         $0.look()
       }
     ),
+    "idle | another machine's line, and it rolls": ({ $0.roll() }, { $0.command(line) }),
+    "following | the beat is near": (followLater, { $0.lookForAction() }),
+    "following | a JACK client locates": (
+      followLater,
+      {
+        $0.origin = 17
+        $0.look()
+      }
+    ),
+    "following | jump": (followLater, { $0.command(jump) }),
+    "following | it stops": (
+      followLater,
+      {
+        $0.stand()
+        $0.look()
+      }
+    ),
+    "locating | another machine's line": (jumpLater, { $0.command(line) }),
     "locating | the beat is near": (jumpLater, { $0.lookForAction() }),
     "locating | play": (jumpLater, { $0.command(.play) }),
     "locating | stop": (jumpLater, { $0.command(.stop) }),

@@ -167,7 +167,7 @@ struct KeyboardTests {
       }
     }
     // A typing error in a row of the list would give another number of keys.
-    #expect(keys.count == 39)
+    #expect(keys.count == 40)
   }
 
   @Test

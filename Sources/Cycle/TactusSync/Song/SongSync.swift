@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package import LinkBeatMath
+import TactusChoices
+
+/// Keeps the song at the place where the session's other tactus programs have theirs. Pure: reports, the
+/// session's newest line and the time go in; commands for `TransportPlan`, or a new line for the session,
+/// come out. [control]
+///
+/// A locate, a start or a stop here is a *decision*, and makes a new line. So that two machines do not answer
+/// each other for ever, the following is none: a place that is on the session's line, what this type has
+/// asked for, a start or stop of the session, and a jump of the session's time.
+///
+/// A line is for standing transports or for rolling ones, and a transport waits for a line of its kind. So a
+/// start or a stop makes the line before it void. If a Link app has started or stopped the session, no
+/// machine has decided; then the first machine that has waited in vain for a line makes one.
+package struct SongSync: Sendable {
+  /// The session's line, and the number of the decision that made it.
+  package struct Shared: Sendable {
+    package var line: SongLine?
+    package var decision: UInt64
+
+    package init(_ line: SongLine?, decision: UInt64) {
+      (self.line, self.decision) = (line, decision)
+    }
+  }
+
+  package enum Step: Equatable, Sendable {
+    case nothing
+    case command(TransportCommand)
+    /// Make this line the session's newest decision.
+    case decide(SongLine)
+  }
+
+  /// Where the song is. A rolling song is at the session's beat minus `origin`.
+  private enum Place: Equatable {
+    case standing(at: Double)
+    case rolling(origin: Double)
+
+    var isRolling: Bool { if case .rolling = self { true } else { false } }
+  }
+
+  /// The time for which the transport must stand at a place after a stop, or after a locate. A stop by tactus
+  /// may go back to the bar, and a hand that drags a playhead locates many times.
+  private static let restAfterStop = Micros(150_000)
+  private static let restAfterLocate = Micros(30_000)
+  /// The time in which a line must follow a start or stop of the session. After it, the machine's own place
+  /// is the line.
+  private static let patience = Micros(500_000)
+  /// The time within which the session takes our line.
+  private static let answer = Micros(200_000)
+  /// The longest time between two looks at a cycle. After a longer gap we do not know who moved the song.
+  private static let longestGap = 250_000.0
+  /// The largest distance of a standing transport from its line, in frames. A place is a whole frame, and
+  /// another machine's frames are at other places.
+  private static let nearFrames = 2.0
+
+  private var last: (place: Place, report: Report)?
+  /// The time at which the last start, stop or locate here becomes a decision, unless another machine's line
+  /// comes first; nil: none waits.
+  private var decidesAt: Micros?
+  private var loop = LoopWatch()
+  /// The last start or stop of the session that has been seen in the transport.
+  private var command: UInt32 = 0
+  /// The session's last known decision.
+  private var decision: UInt64?
+  /// Our line that the session has not shown yet.
+  private var proposed: (line: SongLine, at: Micros)?
+  /// Whether the song may be off the session's line, and the requests made to bring it there.
+  private var isDue = false
+  private var tries = 0
+  private var askedAt = Micros(-1_000_000_000)
+  /// The beats of the last two places to which we have sent a standing transport.
+  private var asked = (last: -Double.infinity, before: -Double.infinity)
+  /// The last jump by a user of tactus that others know already, before JACK was asked for it.
+  private var announced: TransportPlan.SharedLine?
+  /// Whether JACK was carrying out a locate of the plan at the last look.
+  private var wasLanding = false
+
+  package init() {}
+
+  /// Whether a loop of less than two bars is left alone.
+  package var leavesLoopAlone: Bool { loop.isLeftAlone }
+
+  /// Looks at the newest report; call it after the plan's own look, as often as possible.
+  package mutating func next(
+    _ now: Report, at time: Micros, _ plan: TransportPlan, _ shared: Shared
+  ) -> Step {
+    see(shared, at: time)
+    guard let place = place(now) else { return .nothing }
+    let isLanding = plan.landing != nil || wasLanding
+    defer {
+      (last, wasLanding) = ((place, now), plan.landing != nil)
+      if place.isRolling == now.startStop.starts { command = now.startStop.number }
+    }
+    guard let last, !isBreak(now, since: last.report) else {
+      (decidesAt, isDue, tries) = (nil, true, 0)
+      return .nothing
+    }
+    if case .locating(_, let target) = plan.stage {
+      let jump = TransportPlan.SharedLine(beat: target.place.beat, sessionBeat: target.sessionBeat)
+      if jump != announced {
+        announced = jump
+        return decide(line(plan, on: jump.sessionBeat, at: jump.beat), at: time)
+      }
+    }
+    let line = proposed?.line ?? shared.line
+    if isLanding, place != last.place {
+      // A locate of the plan may end at another place than planned.
+      isDue = true
+    } else if let line = turn(from: last.place, to: place, now, at: time, plan, line) {
+      return decide(line, at: time)
+    }
+    if isDue, let line, line.isRolling == place.isRolling { decidesAt = nil }
+    if let decidesAt { return wait(until: decidesAt, place, now, at: time, plan) }
+    return isDue ? obey(line, from: place, now, at: time, plan) : .nothing
+  }
+
+  /// The microseconds by which the song is ahead of the session's line; nil: there is no line, or the song is
+  /// on its way.
+  package func offset(_ now: Report, _ shared: Shared) -> Double? {
+    guard let line = shared.line, let last, line.isRolling == last.place.isRolling else { return nil }
+    switch last.place {
+    case .standing(let beat): return (beat - line.songBeat.value) * now.moment.beatMicros
+    case .rolling:
+      guard now.song.isRolling else { return nil }
+      let beat = now.sessionBeat - line.origin
+      return (now.song.beat - beat) * now.moment.beatMicros - now.song.hostLag
+    }
+  }
+}
+
+// MARK: what is here
+
+extension SongSync {
+  /// nil: the song is on its way from one place to another.
+  private func place(_ now: Report) -> Place? {
+    if now.song.isRolling { return .rolling(origin: now.songOrigin) }
+    if now.isBetweenPlaces { return nil }
+    guard now.isMoving else { return .standing(at: now.song.beat) }
+    // While a start waits, the song's beat counts up to it, and an exact start moves back by less than a
+    // cycle.
+    guard let last, case .standing = last.place else { return nil }
+    let moved = Int64(now.moment.frame) - Int64(last.report.moment.frame)
+    if abs(moved) <= 2 * Int64(now.moment.frames) { return last.place }
+    return .standing(at: Double(now.moment.frame) / Double(now.moment.sampleRate) * now.tempo / 60)
+  }
+
+  /// Whether the session's beats have jumped, or something happened that we did not see.
+  private func isBreak(_ now: Report, since last: Report) -> Bool {
+    now.moment.session != last.moment.session
+      || now.moment.heard.start - last.moment.heard.start > Self.longestGap
+      || abs(now.sessionBeat - last.sessionBeat(at: now.moment.heard.start)) > 0.25
+  }
+
+  /// Follows the session's decisions, and finds out what has become of our own.
+  private mutating func see(_ shared: Shared, at time: Micros) {
+    if let mine = proposed {
+      if shared.line?.isSame(as: mine.line) == true {
+        (proposed, decision) = (nil, shared.decision)
+        return
+      }
+      guard shared.decision != decision || time > mine.at + Self.answer else { return }
+      proposed = nil
+    } else if shared.decision == decision {
+      return
+    }
+    decision = shared.decision
+    (isDue, tries) = (shared.line != nil, 0)
+  }
+
+  /// Judges what has changed since the last look. Returns a line if it is a decision that others must know at
+  /// once.
+  private mutating func turn(
+    from before: Place, to place: Place, _ now: Report, at time: Micros, _ plan: TransportPlan,
+    _ known: SongLine?
+  ) -> SongLine? {
+    switch (before, place) {
+    case (.standing(let beat), .rolling(let origin)):
+      (loop, decidesAt) = (LoopWatch(), nil)
+      if isOurs(now, plan) { return line(plan, on: origin + beat, at: beat) }
+      // The transport has joined a session that rolls, or the starter's line is on its way.
+      isDue = true
+      decidesAt = time + Self.patience
+    case (.rolling, .standing):
+      loop = LoopWatch()
+      let isOurs = now.startStop.number == command || now.startStop.starts
+      decidesAt = time + (isOurs ? Self.restAfterStop : Self.patience)
+    case (.standing(let before), .standing(let beat)):
+      if isNear(before, beat, now) { break }
+      if let known, !known.isRolling, isNear(beat, known.songBeat.value, now) { break }
+      // JACK may show an earlier request of ours late.
+      let isAsked = isNear(beat, asked.last, now) || isNear(beat, asked.before, now)
+      // A place of a user's is the newest decision, even if the song was on its way to the line.
+      isDue = isAsked && time < askedAt + TransportLimits.answerTimeout
+      if isDue { break }
+      decidesAt = max(decidesAt ?? .zero, time + Self.restAfterLocate)
+    case (.rolling(let before), .rolling(let origin)):
+      let isOver = loop.isOver(now)
+      guard origin != before || isOver else { break }
+      if let known, known.isRolling, known.origin(grain: plan.choices.meter.grain) == origin { break }
+      guard isOver || !loop.turns(from: before, to: origin, now) else { break }
+      return line(plan, on: now)
+    }
+    return nil
+  }
+
+  /// Whether the start that has just begun to roll was a user's of this machine.
+  private func isOurs(_ now: Report, _ plan: TransportPlan) -> Bool {
+    now.isStartOurs || plan.choices.launch.wait == .stopped && plan.announcement.isOurs
+  }
+
+  private func isNear(_ beat: Double, _ other: Double, _ now: Report) -> Bool {
+    abs(beat - other) * now.moment.beatMicros <= Self.nearFrames * 1e6 / Double(now.moment.sampleRate)
+  }
+}
+
+// MARK: what follows
+
+extension SongSync {
+  /// Decides where the song is, once no other machine's line has come and the transport rests.
+  private mutating func wait(
+    until due: Micros, _ place: Place, _ now: Report, at time: Micros, _ plan: TransportPlan
+  ) -> Step {
+    guard time >= due, !plan.isBusy else { return .nothing }
+    switch place {
+    case .standing(let beat): return decide(line(plan, standingAt: max(0, beat), now), at: time)
+    case .rolling: return decide(line(plan, on: now), at: time)
+    }
+  }
+
+  private mutating func decide(_ line: SongLine, at time: Micros) -> Step {
+    (decidesAt, isDue, tries) = (nil, false, 0)
+    proposed = (line, time)
+    return .decide(line)
+  }
+
+  private mutating func obey(
+    _ line: SongLine?, from place: Place, _ now: Report, at time: Micros, _ plan: TransportPlan
+  ) -> Step {
+    guard let line, tries <= TransportLimits.mostRetries else {
+      isDue = false
+      return .nothing
+    }
+    guard line.isRolling == place.isRolling else { return .nothing }
+    let isThere =
+      switch place {
+      case .standing(let beat): isNear(beat, line.songBeat.value, now)
+      case .rolling(let origin): line.origin(grain: plan.choices.meter.grain) == origin && !plan.isFollowing
+      }
+    guard !isThere else {
+      isDue = false
+      return .nothing
+    }
+    let pause = tries == 0 || place.isRolling ? TransportLimits.pauseTime : TransportLimits.answerTimeout
+    guard time >= askedAt + pause, let command = command(to: line, place, now, plan) else { return .nothing }
+    (askedAt, tries) = (time, tries + 1)
+    if !place.isRolling { asked = (line.songBeat.value, asked.last) }
+    return .command(command)
+  }
+
+  /// The command that brings the song to the line; nil: it is given already, or cannot be given now.
+  private func command(
+    to line: SongLine, _ place: Place, _ now: Report, _ plan: TransportPlan
+  ) -> TransportCommand? {
+    guard place.isRolling else {
+      return plan.isAskedToStop ? nil : now.frame(ofBeat: line.songBeat.value).map { .locate(frame: $0) }
+    }
+    guard plan.landing == nil, now.master.timebase != .foreign else { return nil }
+    let wanted = TransportPlan.SharedLine(beat: line.songBeat.value, sessionBeat: line.sessionBeat.value)
+    switch plan.stage {
+    case .stopping, .standing, .asked: return nil
+    case .following(let known, _, _) where known == wanted: return nil
+    case .idle, .correcting, .locating, .following:
+      return .follow(beat: wanted.beat, sessionBeat: wanted.sessionBeat)
+    }
+  }
+
+  /// The line of the rolling song. The song has no beats before its first.
+  private func line(_ plan: TransportPlan, on now: Report) -> SongLine {
+    let beat = max(0, Double(Int64(flooring: now.sessionBeat - now.songOrigin)))
+    return line(plan, on: now.songOrigin + beat, at: beat)
+  }
+
+  private func line(
+    _ plan: TransportPlan, standingAt beat: Double, _ now: Report
+  ) -> SongLine {
+    let origin = ThirtySeconds.beats(ThirtySeconds.before(now.sessionBeat - beat)) + SongLine.standing
+    return line(plan, on: origin + beat, at: beat)
+  }
+
+  private func line(_ plan: TransportPlan, on sessionBeat: Double, at beat: Double) -> SongLine {
+    let meter = plan.choices.meter
+    return SongLine(
+      sessionBeat: Beats(sessionBeat), songBeat: Beats(beat), beatsPerBar: UInt8(clamping: meter.beatsPerBar),
+      beatType: UInt8(clamping: meter.beatType))
+  }
+}
