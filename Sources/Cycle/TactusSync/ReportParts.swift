@@ -16,6 +16,8 @@ public struct SongReport: Sendable, BitwiseCopyable {
   /// The microseconds by which a host (such as a DAW) that counts frames is behind the session; 0 while the
   /// transport does not roll, or while a host leads.
   public var hostLag = 0.0
+  /// The number of jumps of the song's position: at a start, at a locate, or in another session.
+  var run: UInt64 = 0
 }
 
 /// The report on the start that waits, and on the last start. `Launch` and `CutStarts` fill it.

@@ -219,6 +219,10 @@ import Testing
     print("two laptops: clicks \(late[0] - late[1]) ms apart")
     try await transports[1].ask("stop")
     for transport in transports { try await transport.wait("playing", "false") }
+    // Both stand where the second was stopped, and go where it is sent.
+    try await Task.sleep(for: .seconds(1))
+    try await transports[1].ask("locate 96000")
+    try await transports[0].wait("frame", "96000")
     #expect(await left.end() == 0)
     #expect(await right.end() == 0)
   }

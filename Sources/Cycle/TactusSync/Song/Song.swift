@@ -79,7 +79,7 @@ struct Song: BitwiseCopyable {
     SongReport(
       isRolling: isRolling, isWaiting: isWaiting, startBeat: isWaiting ? startBeat : .infinity,
       beat: isRolling || isWaiting ? songBeat(of: beat) : standing,
-      hostLag: showsLag && isRolling ? lag.micros : 0)
+      hostLag: showsLag && isRolling ? lag.micros : 0, run: run)
   }
 
   /// Follows the transport through one cycle. `here` is the song's beat that belongs to the transport's

@@ -14,23 +14,6 @@ import TactusChoices
 /// start or a stop makes the line before it void. If a Link app has started or stopped the session, no
 /// machine has decided; then the first machine that has waited in vain for a line makes one.
 package struct SongSync: Sendable {
-  /// The session's line, and the number of the decision that made it.
-  package struct Shared: Sendable {
-    package var line: SongLine?
-    package var decision: UInt64
-
-    package init(_ line: SongLine?, decision: UInt64) {
-      (self.line, self.decision) = (line, decision)
-    }
-  }
-
-  package enum Step: Equatable, Sendable {
-    case nothing
-    case command(TransportCommand)
-    /// Make this line the session's newest decision.
-    case decide(SongLine)
-  }
-
   /// Where the song is. A rolling song is at the session's beat minus `origin`.
   private enum Place: Equatable {
     case standing(at: Double)
@@ -68,6 +51,9 @@ package struct SongSync: Sendable {
   /// Whether the song may be off the session's line, and the requests made to bring it there.
   private var isDue = false
   private var tries = 0
+  /// Whether a locate by a JACK client may have left the frames of the rolling song between the session's
+  /// beats.
+  private var isOff = false
   private var askedAt = Micros(-1_000_000_000)
   /// The beats of the last two places to which we have sent a standing transport.
   private var asked = (last: -Double.infinity, before: -Double.infinity)
@@ -86,8 +72,10 @@ package struct SongSync: Sendable {
     _ now: Report, at time: Micros, _ plan: TransportPlan, _ shared: Shared
   ) -> Step {
     see(shared, at: time)
-    guard let place = place(now) else { return .nothing }
-    let isLanding = plan.landing != nil || wasLanding
+    guard let place = place(now) else {
+      waitForArrival(now)
+      return .nothing
+    }
     defer {
       (last, wasLanding) = ((place, now), plan.landing != nil)
       if place.isRolling == now.startStop.starts { command = now.startStop.number }
@@ -99,15 +87,12 @@ package struct SongSync: Sendable {
     if case .locating(_, let target) = plan.stage {
       let jump = TransportPlan.SharedLine(beat: target.place.beat, sessionBeat: target.sessionBeat)
       if jump != announced {
-        announced = jump
-        return decide(line(plan, on: jump.sessionBeat, at: jump.beat), at: time)
+        (announced, isOff) = (jump, false)
+        return decide(SongLine(plan.choices.meter, on: jump.sessionBeat, at: jump.beat), at: time)
       }
     }
     let line = proposed?.line ?? shared.line
-    if isLanding, place != last.place {
-      // A locate of the plan may end at another place than planned.
-      isDue = true
-    } else if let line = turn(from: last.place, to: place, now, at: time, plan, line) {
+    if let line = turn(from: last.place, to: place, now, at: time, plan, line) {
       return decide(line, at: time)
     }
     if isDue, let line, line.isRolling == place.isRolling { decidesAt = nil }
@@ -152,6 +137,13 @@ extension SongSync {
       || abs(now.sessionBeat - last.sessionBeat(at: now.moment.heard.start)) > 0.25
   }
 
+  /// Sees to it that a locate for which JACK waits long is no gap.
+  private mutating func waitForArrival(_ now: Report) {
+    guard let last, !isBreak(now, since: last.report) else { return }
+    self.last?.report.moment = now.moment
+    self.last?.report.sessionBeat = now.sessionBeat
+  }
+
   /// Follows the session's decisions, and finds out what has become of our own.
   private mutating func see(_ shared: Shared, at time: Micros) {
     if let mine = proposed {
@@ -176,13 +168,13 @@ extension SongSync {
   ) -> SongLine? {
     switch (before, place) {
     case (.standing(let beat), .rolling(let origin)):
-      (loop, decidesAt) = (LoopWatch(), nil)
-      if isOurs(now, plan) { return line(plan, on: origin + beat, at: beat) }
+      (loop, decidesAt, isOff) = (LoopWatch(), nil, false)
+      if isOurs(now, plan) { return SongLine(plan.choices.meter, on: origin + beat, at: beat) }
       // The transport has joined a session that rolls, or the starter's line is on its way.
       isDue = true
       decidesAt = time + Self.patience
     case (.rolling, .standing):
-      loop = LoopWatch()
+      (loop, isOff) = (LoopWatch(), false)
       let isOurs = now.startStop.number == command || now.startStop.starts
       decidesAt = time + (isOurs ? Self.restAfterStop : Self.patience)
     case (.standing(let before), .standing(let beat)):
@@ -195,13 +187,32 @@ extension SongSync {
       if isDue { break }
       decidesAt = max(decidesAt ?? .zero, time + Self.restAfterLocate)
     case (.rolling(let before), .rolling(let origin)):
-      let isOver = loop.isOver(now)
-      guard origin != before || isOver else { break }
-      if let known, known.isRolling, known.origin(grain: plan.choices.meter.grain) == origin { break }
-      guard isOver || !loop.turns(from: before, to: origin, now) else { break }
-      return line(plan, on: now)
+      guard plan.landing == nil, !wasLanding else {
+        // A locate of the plan may end at another place than planned.
+        isDue = isDue || origin != before
+        break
+      }
+      return jump(from: before, to: origin, now, plan, known)
     }
     return nil
+  }
+
+  /// Judges a jump of the rolling song, which another JACK client has made.
+  private mutating func jump(
+    from before: Double, to origin: Double, _ now: Report, _ plan: TransportPlan, _ known: SongLine?
+  ) -> SongLine? {
+    let isOver = loop.isOver(now)
+    if let known, known.isRolling, known.origin(grain: plan.choices.meter.grain) == origin {
+      if now.song.run != last?.report.song.run { (isOff, isDue, tries) = (true, true, 0) }
+      return nil
+    }
+    guard isOver || origin != before else { return nil }
+    guard isOver || !loop.turns(from: before, to: origin, now) else {
+      (isOff, isDue) = (false, false)
+      return nil
+    }
+    isOff = true
+    return .rolling(plan.choices.meter, now)
   }
 
   /// Whether the start that has just begun to roll was a user's of this machine.
@@ -223,13 +234,13 @@ extension SongSync {
   ) -> Step {
     guard time >= due, !plan.isBusy else { return .nothing }
     switch place {
-    case .standing(let beat): return decide(line(plan, standingAt: max(0, beat), now), at: time)
-    case .rolling: return decide(line(plan, on: now), at: time)
+    case .standing(let beat): return decide(.standing(plan.choices.meter, at: max(0, beat), now), at: time)
+    case .rolling: return decide(.rolling(plan.choices.meter, now), at: time)
     }
   }
 
   private mutating func decide(_ line: SongLine, at time: Micros) -> Step {
-    (decidesAt, isDue, tries) = (nil, false, 0)
+    (decidesAt, isDue, tries) = (nil, isOff, 0)
     proposed = (line, time)
     return .decide(line)
   }
@@ -245,10 +256,12 @@ extension SongSync {
     let isThere =
       switch place {
       case .standing(let beat): isNear(beat, line.songBeat.value, now)
-      case .rolling(let origin): line.origin(grain: plan.choices.meter.grain) == origin && !plan.isFollowing
+      case .rolling(let origin):
+        line.origin(grain: plan.choices.meter.grain) == origin && !plan.isFollowing
+          && !(isOff && abs(now.song.hostLag) > Double(plan.choices.correctAbove.count))
       }
     guard !isThere else {
-      isDue = false
+      (isDue, isOff) = (false, false)
       return .nothing
     }
     let pause = tries == 0 || place.isRolling ? TransportLimits.pauseTime : TransportLimits.answerTimeout
@@ -273,25 +286,5 @@ extension SongSync {
     case .idle, .correcting, .locating, .following:
       return .follow(beat: wanted.beat, sessionBeat: wanted.sessionBeat)
     }
-  }
-
-  /// The line of the rolling song. The song has no beats before its first.
-  private func line(_ plan: TransportPlan, on now: Report) -> SongLine {
-    let beat = max(0, Double(Int64(flooring: now.sessionBeat - now.songOrigin)))
-    return line(plan, on: now.songOrigin + beat, at: beat)
-  }
-
-  private func line(
-    _ plan: TransportPlan, standingAt beat: Double, _ now: Report
-  ) -> SongLine {
-    let origin = ThirtySeconds.beats(ThirtySeconds.before(now.sessionBeat - beat)) + SongLine.standing
-    return line(plan, on: origin + beat, at: beat)
-  }
-
-  private func line(_ plan: TransportPlan, on sessionBeat: Double, at beat: Double) -> SongLine {
-    let meter = plan.choices.meter
-    return SongLine(
-      sessionBeat: Beats(sessionBeat), songBeat: Beats(beat), beatsPerBar: UInt8(clamping: meter.beatsPerBar),
-      beatType: UInt8(clamping: meter.beatType))
   }
 }

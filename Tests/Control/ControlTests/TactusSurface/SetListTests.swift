@@ -36,6 +36,7 @@ struct SetListTests {
       #expect(try SetSong(text).text == text)
       #expect(try SetSong(SetSong(text).text) == SetSong(text))
     }
+    #expect(try SetSong("A = song/sync 1, tempo 100").text == "A = song/sync 1, tempo 100")
     // A comma in a quoted text belongs to that text and does not separate commands.
     let song = try SetSong("A = osc/send 192.168.7.9:10023 /say \"one, two\" 3,tap")
     #expect(song.targets.map(\.path) == ["osc/send", "tempo/tap"])

@@ -57,13 +57,15 @@ final class SongEnsemble {
   }
 
   private(set) var machines: [Machine] = []
-  private var dice: Dice
+  /// For the delays of decisions, and of starts and stops, so that the second are the same without song sync.
+  private var dice, startDice: Dice
   /// The least and the greatest delay of the network, in microseconds.
   private let delays = 2_000.0...30_000.0
 
   init(_ rates: [UInt32], frames: [UInt32] = [256, 1024, 64], launch: LaunchMoment = .beat, seed: UInt64 = 1)
   {
     dice = Dice(seed: seed)
+    startDice = Dice(seed: seed &+ 1)
     for (place, rate) in rates.enumerated() {
       let machine = Machine(
         sampleRate: rate, frames: frames[place % frames.count], start: 1e9 + 777 * Double(place))
@@ -79,7 +81,7 @@ final class SongEnsemble {
 
   var now: Double { machines.map(\.now).min() ?? 0 }
 
-  private func delay() -> Double {
+  private func delay(_ dice: inout Dice) -> Double {
     delays.lowerBound + (delays.upperBound - delays.lowerBound) * Double(dice.next() % 1000) / 1000
   }
 
@@ -125,13 +127,15 @@ final class SongEnsemble {
       let place = machines.firstIndex { $0 === machine } ?? 0
       let decision = Decision(line: line, at: time, machine: place)
       take(decision, machine)
-      for other in machines where other !== machine { other.arriving.append((time + delay(), decision)) }
+      for other in machines where other !== machine {
+        other.arriving.append((time + delay(&dice), decision))
+      }
     }
   }
 
   private func tell(_ proposal: Proposal, from machine: Machine?, at time: Double) {
     for other in machines where other !== machine {
-      other.arrivingStarts.append((time + delay(), time, proposal))
+      other.arrivingStarts.append((time + delay(&startDice), time, proposal))
     }
   }
 

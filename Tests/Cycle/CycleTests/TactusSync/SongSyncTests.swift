@@ -57,14 +57,45 @@ struct SongSyncTests {
 
   @Test func `fifty locates by a DAW are followed by rolling transports`() {
     let ensemble = SongEnsemble([44_100, 48_000])
+    for machine in ensemble.machines { machine.studio.settings.correctAbove = Micros(500) }
     ensemble.start(1)
     for (turn, beat) in places(50).enumerated() {
       ensemble.locate(turn % 2, to: beat)
       ensemble.play(seconds: 2)
       #expect(ensemble.areRolling == [true, true])
-      #expect(ensemble.disagreement < Self.limit, "\(turn)")
+      // The DAW that has located counts frames. Its machine brings it onto the line, too, if it is farther
+      // away than `correctAbove`.
+      let apart = ensemble.frameDisagreement
+      #expect(ensemble.disagreement < Self.limit && apart < 500 + Self.limit, "\(turn): \(apart)")
     }
     #expect(ensemble.decisions <= 55)
+  }
+
+  @Test func `a DAW that needs long for its locate takes the others with it`() {
+    let ensemble = SongEnsemble([48_000, 44_100])
+    ensemble[0].othersTake = 400_000
+    ensemble.start(1)
+    for (turn, beat) in places(10).enumerated() {
+      ensemble.locate(0, to: beat)
+      ensemble.play(seconds: 5)
+      #expect(ensemble.disagreement < Self.limit && ensemble.frameDisagreement < Self.limit, "\(turn)")
+      #expect((beat...beat + 10).contains(ensemble.machines[1].songBeat(at: ensemble.now)), "\(turn)")
+    }
+  }
+
+  @Test func `a locate by less than half a beat is taken back to the line`() {
+    let ensemble = SongEnsemble([48_000, 44_100])
+    ensemble.locate(0, to: 20)
+    ensemble.play(seconds: 1)
+    ensemble.start(0)
+    for turn in 0..<10 {
+      let place = turn % 2
+      ensemble.locate(place, to: ensemble[place].report.song.beat + (turn % 4 < 2 ? 0.3 : -0.3))
+      ensemble.play(seconds: 2)
+      #expect(ensemble.areRolling == [true, true])
+      #expect(ensemble.disagreement < Self.limit && ensemble.frameDisagreement < Self.limit, "\(turn)")
+    }
+    #expect(ensemble.decisions <= 13)
   }
 
   @Test func `with a start on the bar, a locate is followed on the next bar`() {
@@ -190,6 +221,7 @@ struct SongSyncTests {
       #expect((ensemble.machines[1].commands.count - before == 1) == (bars == 1))
       // The loop ends: the machines come together again.
       ensemble.play(seconds: beats / 2 + 4)
+      #expect(ensemble.frameDisagreement < Self.limit)
       #expect(ensemble.disagreement < Self.limit && !ensemble.machines[0].sync.leavesLoopAlone)
     }
   }
@@ -250,11 +282,12 @@ struct SongSyncTests {
     #expect(SongSync().offset(Report(), .init(nil, decision: 0)) == nil)
   }
 
-  /// Some of the things that users do in an evening, often within one moment.
-  private func evening(seed: UInt64, launch: LaunchMoment) -> String {
+  /// Some of the things that users do in an evening, often within one moment. Returns which machines roll in
+  /// the end, and what is wrong.
+  private func evening(seed: UInt64, launch: LaunchMoment, syncs: Bool = true) -> ([Bool], String) {
     var dice = Dice(seed: seed)
     let ensemble = SongEnsemble([48_000, 44_100, 48_000], launch: launch, seed: seed)
-    var log = ""
+    for machine in ensemble.machines { machine.isOn = syncs }
     for _ in 0..<12 {
       let place = Int(dice.next() % 3)
       let beat = Double(Int(dice.next() % 60))
@@ -266,22 +299,26 @@ struct SongSyncTests {
       default: ensemble.appPlays(Int(dice.next() % 2) == 0)
       }
       let pause = Double(Int(dice.next() % 1500)) / 1000
-      log += "\(place) \(beat) \(pause) "
       ensemble.play(seconds: pause)
     }
     ensemble.play(seconds: launch == .bar ? 7 : 4)
     let known = (ensemble.decisions, ensemble.commands)
     ensemble.play(seconds: 4)
     let isQuiet = known == (ensemble.decisions, ensemble.commands)
-    // A stop that crosses a start can leave a machine behind, also without song sync.
-    if Set(ensemble.areRolling).count > 1, isQuiet { return "" }
-    if ensemble.disagreement < Self.limit, isQuiet { return "" }
-    return "\(seed) \(launch): \(ensemble.disagreement) µs, \(ensemble.areRolling), quiet \(isQuiet)"
+    let areAtOnePlace = ensemble.disagreement < Self.limit || Set(ensemble.areRolling).count > 1
+    let trouble = areAtOnePlace && isQuiet ? "" : "\(ensemble.disagreement) µs apart, quiet \(isQuiet)"
+    return (ensemble.areRolling, trouble)
   }
 
   @Test func `whatever users do, all agree in the end and rest`() {
-    for seed in 0..<40 {
-      #expect(evening(seed: UInt64(seed), launch: seed % 2 == 0 ? .beat : .bar) == "")
+    // In the last two evenings a stop crosses a start, and some machines are left rolling. Start/stop alone
+    // leaves the same machines.
+    for seed in Array(0..<40) + [997, 1022] {
+      let launch = seed % 2 == 0 ? LaunchMoment.beat : .bar
+      let (areRolling, trouble) = evening(seed: UInt64(seed), launch: launch)
+      #expect(trouble == "", "\(seed)")
+      guard Set(areRolling).count > 1 else { continue }
+      #expect(areRolling == evening(seed: UInt64(seed), launch: launch, syncs: false).0, "\(seed)")
     }
   }
 }

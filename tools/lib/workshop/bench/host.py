@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JACK's transport against the beat of the reference Link library: the bar and beat that tactus shows, beside a naive
 bridge's; starts from the transport and from a Link peer, as a DAW that counts frames hears them, alone and beside a client
-that needs 200 ms. Under 8 minutes, with --quick one. docs/benchmarks.md says how it measures and what its own error is."""
+that needs 200 ms; two machines with song sync. Under 10 minutes, with --quick two. docs/benchmarks.md says how it measures and what its own error is."""
 
+import math
 from statistics import median
 from typing import Any
 
 from .. import build
 from ..options import Parser
 from . import table
+from .actors import middle
 
 Line = dict[str, Any]
 
@@ -21,7 +23,8 @@ def scenes(quick: bool) -> list[Line]:
     if quick:
         return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[120], seconds=5),
                 scene("start", "starts, jackd, 256 frames", slowed=False, tempos=[120], quantums=[1], rounds=2),
-                scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2)]
+                scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2),
+                scene("song", "song sync: a DAW's locates on two machines", hosts=2, locates=6)]
     # The tempo of 300 BPM comes first: its bars are short, so tactus learns quickly how long the slow client
     # needs for a start.
     matrix = {"tempos": [300, 120, 20], "quantums": [1, 4, 7]}
@@ -30,7 +33,8 @@ def scenes(quick: bool) -> list[Line]:
             scene("bbt", "jackd, 1024 frames", period=1024, tempos=[120, 187.3], seconds=5),
             scene("start", "starts, jackd, 256 frames", slowed=False, rounds=2, **matrix),
             scene("start", "starts beside a client that needs 200 ms", slowed=True, rounds=1, **matrix),
-            scene("start", "starts on PipeWire", pipewire=True, slowed=False, tempos=[120], quantums=[1, 4], rounds=2)]
+            scene("start", "starts on PipeWire", pipewire=True, slowed=False, tempos=[120], quantums=[1, 4], rounds=2),
+            scene("song", "song sync: a DAW's locates on two machines", hosts=2, locates=50)]
 
 
 def scenes_on(suite: str, quick: bool) -> list[Line]:
@@ -55,6 +59,13 @@ def shown(result: Line) -> str:
                 rest = (f"a tick is {tick:.0f}; without: median {line['error']['median'] - tick / 2:+.1f}, "
                         f"range {max(0, line['error']['range'] - tick):.1f}")
                 text.append(table.row(f"{who}, {tempo} BPM", "bar|beat|tick", line["error"], rest))
+        return "\n".join(text) + "\n"
+    if result["scene"]["kind"] == "song":
+        found = [line for line in result["lines"] if line["type"] == "song"]
+        apart = sorted(line["apart"] for line in found if math.isfinite(line["apart"]))
+        text.append(f"  {len(found)} locates; apart, us: {middle([abs(each) for each in apart])}, range {apart[-1] - apart[0]:.1f}"
+                    if apart else "  none could be judged")
+        text.append(f"  from a locate to the other's roll, ms: {middle([line['milliseconds'] for line in found])}")
         return "\n".join(text) + "\n"
     starts: dict[tuple[str, ...], list[tuple[Line, int]]] = {}
     for line in result["lines"]:

@@ -20,7 +20,7 @@ def play(scenes: list[Line], module: str, options: Any, shown: Callable[[Line], 
         sys.stderr.write(f"{scene['title']} ...\n")
         lab = ["--period", str(scene["period"]), "--rate", str(scene.get("rate", 48000)),
                *["--pipewire"] * scene.get("pipewire", False), *["--no-realtime"] * (not scene.get("realtime", True)),
-               *(["--root", scene["root"]] if scene.get("root") else [])]
+               *(["--root", scene["root"]] if scene.get("root") else []), *(["--hosts", str(scene["hosts"])] if scene.get("hosts") else [])]
         began = time.monotonic()
         status, lines = common.play(lab, module, {**scene, "tactus": build.tactus(options.tactus)})
         results.append({"scene": scene, "seconds": round(time.monotonic() - began, 1), "status": status,
