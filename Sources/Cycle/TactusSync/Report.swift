@@ -87,6 +87,7 @@ extension Report {
     fileprivate let movedLaunches: UInt64
     fileprivate let cutStarts: UInt64
     fileprivate let tempoRequests: UInt64
+    fileprivate let run: UInt64
     fileprivate let action: UInt32
     fileprivate let startStop: UInt32
   }
@@ -95,7 +96,7 @@ extension Report {
     @_noLocks @_noAllocation get {
       Counts(
         lostMIDI: outputs.lostMIDI, lostCycles: times.lostCycles, bridgedCycles: times.bridgedCycles,
-        movedLaunches: launch.moved, cutStarts: launch.cutStarts, tempoRequests: tempoRequests,
+        movedLaunches: launch.moved, cutStarts: launch.cutStarts, tempoRequests: tempoRequests, run: song.run,
         action: launch.action.number,
         startStop: startStop.number)
     }
@@ -109,6 +110,7 @@ extension Report {
     launch.moved &+= before.movedLaunches
     launch.cutStarts &+= before.cutStarts
     tempoRequests &+= before.tempoRequests
+    song.run &+= before.run
     launch.action.number &+= before.action
     startStop.number &+= before.startStop
   }

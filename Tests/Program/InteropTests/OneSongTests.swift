@@ -37,7 +37,10 @@ import Testing
     private static func tactus(_ environment: [String], in stage: LabStage, on host: Int) throws
       -> ChildProcess
     {
-      let words = [Lab.products + "/tactus", "--no-tui", "--startstop", "--song-sync", "--launch=beat"]
+      let words = [
+        Lab.products + "/tactus", "--no-tui", "--startstop", "--song-sync", "--launch=beat",
+        "--drift-above=0.5",
+      ]
       return try ChildProcess(stage.command(on: host, environment + words))
     }
 

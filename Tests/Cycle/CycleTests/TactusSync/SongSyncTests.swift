@@ -200,6 +200,33 @@ struct SongSyncTests {
     #expect(ensemble.areRolling == [true, true] && ensemble.disagreement < Self.limit)
   }
 
+  /// JACK may roll long after the planned time, and then from another place in the session.
+  @Test(arguments: [true, false])
+  func `a locate of tactus that ends elsewhere is no decision`(isOurs: Bool) {
+    var stand = PlanStand(), sync = SongSync()
+    let shared = SongSync.Shared(SongLine(Meter(), on: 16, at: 0), decision: 1)
+    func step() -> SongSync.Step {
+      sync.next(stand.report, at: Micros(rounding: stand.time), stand.plan, shared)
+    }
+    stand.roll()
+    for _ in 0..<60 {
+      stand.look()
+      #expect(step() == .nothing)
+    }
+    if isOurs {
+      let relocation = BeatTarget(stand.report, .init(beat: 0, sessionBeat: 16), step: 4)
+        .relocation(stand.report)
+      stand.plan.landing = RelocationRetry(relocation, step: 4, limit: 9e6)
+    }
+    stand.report.song.run += 1
+    stand.report.song.beat -= 3
+    let line = SongLine.rolling(Meter(), stand.report)
+    #expect(line.origin == 19 && step() == (isOurs ? .nothing : .decide(line)))
+    // The song goes back to the line, or with its own new one.
+    stand.plan.landing = nil
+    #expect(step() == (isOurs ? .command(.follow(beat: 0, sessionBeat: 16)) : .nothing))
+  }
+
   @Test func `a loop of four bars is followed, and one of a bar is left alone`() {
     for bars in [1.0, 4.0] {
       let ensemble = SongEnsemble([48_000, 44_100])
