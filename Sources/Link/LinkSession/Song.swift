@@ -28,7 +28,7 @@ extension LinkSession {
   mutating func consider(_ incoming: SessionSong?, of target: SessionID) {
     guard isSongSyncEnabled, target == session, let incoming, isPlausible(incoming) else { return }
     if let song, !incoming.overrides(song) { return }
-    take(incoming)
+    adopt(incoming)
   }
 
   /// Applies a user's decision about the song line. It is stamped later than the session's last decision,
@@ -43,10 +43,10 @@ extension LinkSession {
       counters.staleCommits += 1
       return
     }
-    take(decided)
+    adopt(decided)
   }
 
-  private mutating func take(_ decided: SessionSong) {
+  private mutating func adopt(_ decided: SessionSong) {
     song = decided
     songDecision += 1
     revision += 1

@@ -28,9 +28,11 @@ package struct SongSync: Sendable {
   private static let restAfterLocate = Micros(30_000)
   /// The time in which a line must follow a start or stop of the session. After it, the machine's own place
   /// is the line.
-  private static let patience = Micros(500_000)
+  private static let lineTimeout = Micros(500_000)
   /// The time within which the session takes our line.
-  private static let answer = Micros(200_000)
+  private static let answerTime = Micros(200_000)
+  /// The least time between two locates.
+  private static var pause: Micros { Micros(rounding: TransportLimits.pause) }
   /// The longest time between two looks at a cycle. After a longer gap we do not know who moved the song.
   private static let longestGap = 250_000.0
   /// The largest distance of a standing transport from its line, in frames. A place is a whole frame, and
@@ -151,7 +153,7 @@ extension SongSync {
         (proposed, decision) = (nil, shared.decision)
         return
       }
-      guard shared.decision != decision || time > mine.at + Self.answer else { return }
+      guard shared.decision != decision || time > mine.at + Self.answerTime else { return }
       proposed = nil
     } else if shared.decision == decision {
       return
@@ -172,11 +174,11 @@ extension SongSync {
       if isOurs(now, plan) { return SongLine(plan.choices.meter, on: origin + beat, at: beat) }
       // The transport has joined a session that rolls, or the starter's line is on its way.
       isDue = true
-      decidesAt = time + Self.patience
+      decidesAt = time + Self.lineTimeout
     case (.rolling, .standing):
       (loop, isOff) = (LoopWatch(), false)
       let isOurs = now.startStop.number == command || now.startStop.starts
-      decidesAt = time + (isOurs ? Self.restAfterStop : Self.patience)
+      decidesAt = time + (isOurs ? Self.restAfterStop : Self.lineTimeout)
     case (.standing(let before), .standing(let beat)):
       if isNear(before, beat, now) { break }
       if let known, !known.isRolling, isNear(beat, known.songBeat.value, now) { break }
@@ -264,7 +266,7 @@ extension SongSync {
       (isDue, isOff) = (false, false)
       return .nothing
     }
-    let pause = tries == 0 || place.isRolling ? TransportLimits.pauseTime : TransportLimits.answerTimeout
+    let pause = tries == 0 || place.isRolling ? Self.pause : TransportLimits.answerTimeout
     guard time >= askedAt + pause, let command = command(to: line, place, now, plan) else { return .nothing }
     (askedAt, tries) = (time, tries + 1)
     if !place.isRolling { asked = (line.songBeat.value, asked.last) }

@@ -17,7 +17,6 @@ public enum TransportLimits {
   /// one cycle apart, Ardour 8.12's process thread dies on PipeWire, and Ardour is silent until it is opened
   /// again.
   static let pause = 150_000.0
-  static var pauseTime: Micros { Micros(150_000) }
 }
 
 /// JACK's transport in this cycle.

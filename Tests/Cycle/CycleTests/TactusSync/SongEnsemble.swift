@@ -24,7 +24,7 @@ final class SongEnsemble {
     var arriving: [(at: Double, decision: Decision)] = []
     var arrivingStarts: [(at: Double, told: Double, proposal: Proposal)] = []
     var toldStarts = 0
-    /// The time at which the newest start or stop that the machine knows was told.
+    /// The time of the newest start or stop that the machine knows.
     var knownStart = 0.0
     var commands: [TransportCommand] = []
     var decisions = 0

@@ -66,8 +66,8 @@ struct StartStopTests {
     #expect(told.count >= 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
   }
 
-  /// After each locate the start has another beat, which the peers are told. The next beat may be earlier
-  /// than the beat that the peers were told.
+  /// After each locate the start has another beat, and the peers receive that beat. The next beat may be
+  /// earlier than the beat that the peers received.
   @Test func `locates while a start waits delay it by a bar at most`() {
     for pause in [0.004, 0.02, 0.06] {
       let studio = studio()
