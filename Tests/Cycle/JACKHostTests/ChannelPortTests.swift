@@ -114,7 +114,7 @@ extension JACKHostTests {
     live.host.carry(channels)
     try await live.run { drums() == [Neighbour.amplifier] }
     neighbour.disconnect("tactus:Studio_Drums_l", Neighbour.amplifier)
-    try await live.run { live.host.connections.count == 1 }
+    try await live.run { live.host.connections.count == (hasMicrophone ? 1 : 0) }
   }
 
   @Test func `Link Audio channels have ports again on a server that returns`() async throws {
