@@ -85,12 +85,14 @@ extension Link {
 
     @_noLocks @_noAllocation
     package mutating func captureAudioState() -> LinkBeatMath.SessionState {
-      takeNews() ? own.pointee.captured : capture(at: HostClock.micros())
+      if !takeNews() { capture(at: HostClock.micros()) }
+      return own.pointee.captured
     }
 
     @_noLocks @_noAllocation
     package mutating func captureAudioState(at now: Micros) -> LinkBeatMath.SessionState {
-      takeNews() ? own.pointee.captured : capture(at: now)
+      if !takeNews() { capture(at: now) }
+      return own.pointee.captured
     }
 
     /// Returns whether the values of the last capture are still valid: nothing was published since then, and
@@ -108,11 +110,10 @@ extension Link {
     }
 
     @_noLocks @_noAllocation
-    private mutating func capture(at now: Micros) -> LinkBeatMath.SessionState {
+    private mutating func capture(at now: Micros) {
       own.pointee.captured = own.pointee.session.capture(
         own.pointee.published.state, workedIn: own.pointee.published.audioSequence, at: now)
       own.pointee.isSettled = own.pointee.session.isSettled(at: now)
-      return own.pointee.captured
     }
 
     @discardableResult

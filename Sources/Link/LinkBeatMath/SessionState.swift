@@ -7,21 +7,25 @@
 /// A plain value: every function is real-time-safe, and thread-safe as long as each thread has its own copy.
 /// Its calls match Ableton's library to the microbeat.
 public struct SessionState: Hashable, Sendable, BitwiseCopyable {
+  // The order of the properties keeps the size at 120 bytes. An audio thread copies the value in each cycle,
+  // and a copy of more than 128 bytes calls memcpy.
   @usableFromInline var storedTimeline: Timeline
   @usableFromInline var storedStartStop: ClientStartStop
-  @usableFromInline var storedIsConnected: Bool
   /// The id of the timeline's session, as a number; 0: any session. A change that was made for another
   /// session than the current one is dropped.
   public let session: UInt64
   /// The song line, whose session beat is counted from the origin of `timeline`.
   @usableFromInline var storedSong: SongLine?
+  /// Whether the song line was decided since the capture.
+  @usableFromInline var isSongDecided = false
+  @usableFromInline var storedIsConnected: Bool
+  @usableFromInline let capturedIsPlaying: Bool
   /// The number of the newest decision about the song line. It grows with each decision of a peer, and with
   /// each of our own decisions when the session accepts it.
   @usableFromInline package let songDecision: UInt64
-  /// Whether the song line was decided since the capture.
-  @usableFromInline var isSongDecided = false
   @usableFromInline let capturedTimeline: Timeline
-  @usableFromInline let capturedStartStop: ClientStartStop
+  /// The time of the start or stop at the capture.
+  @usableFromInline let capturedTime: Micros
 
   /// Makes a captured state. Later `change(at:)` compares the edited values with the captured ones.
   @inlinable @_noLocks @_noAllocation
@@ -36,7 +40,8 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
     storedSong = song
     self.songDecision = songDecision
     capturedTimeline = timeline
-    capturedStartStop = startStop
+    capturedIsPlaying = startStop.isPlaying
+    capturedTime = startStop.time
   }
 
   // The following values are set within the package only: their setters do not refuse absurd values, unlike
@@ -66,8 +71,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   public func change(at now: Micros) -> SessionChange? {
     // The tempo and beat count as one part, starts and stops as another (facts: link 9.1).
     let isTurned = !(timeline == capturedTimeline) && timeline.tempo.isNumber
-    let isMoved =
-      startStop.isPlaying != capturedStartStop.isPlaying || !(startStop.time == capturedStartStop.time)
+    let isMoved = startStop.isPlaying != capturedIsPlaying || !(startStop.time == capturedTime)
     guard isTurned || isMoved || isSongDecided else { return nil }
     var change = SessionChange(
       timeline: isTurned ? timeline.clamped : nil,

@@ -103,3 +103,9 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   let late = audio.commit(edited, at: start + Micros(2_000_000), isEnabled: true)
   #expect(late?.session == 2)
 }
+
+/// The compiler copies values of up to 128 bytes with a few instructions. A larger session state took 20 ns
+/// more in each capture.
+@Test func `a session state is small enough for a copy without a call to memcpy`() {
+  #expect(MemoryLayout<SessionState>.size <= 128)
+}
