@@ -28,8 +28,9 @@ struct FollowedSong {
     guard report.moment.session == state.session else { return }
     // HostSync counts beats from the session's beat 0.
     let origin = state.timeline.beatOrigin
-    let shared = SongSync.Shared(
+    var shared = SongSync.Shared(
       state.songLine.map { $0.moved(by: -origin) }, decision: state.songDecision)
+    shared.isAlone = !state.isConnected
     switch sync.next(report, at: Link.clock(), host.plan, shared) {
     case .nothing: break
     case .command(let command): host.command(command)

@@ -27,8 +27,12 @@ struct Song: BitwiseCopyable {
   /// The number of jumps of the song's position: at a start, at a locate, or in another session.
   private(set) var run: UInt64 = 0
   /// The song's position in beats while the transport stands. A tempo change does not move the position. A
-  /// locate moves it to the beat that the new frame has at the tempo of the locate's time.
+  /// locate moves it to the beat that the new frame has at the tempo of the locate's time, or at a tempo that
+  /// comes within `settlingMicros`: a song of a set list sets the tempo and locates in one moment.
   private(set) var standing = 0.0
+  private static let settlingMicros = 200_000.0
+  /// The time of the last locate of the standing transport, and the tempo that gave the frame its beat.
+  private var located = (at: -Double.infinity, beatMicros: 0.0)
   private var standingFrame: UInt32?
   /// The frame and the song's beat at which the transport stands; nil: the transport does not stand.
   var place: SongPlace? { standingFrame.map { SongPlace(frame: $0, beat: standing) } }
@@ -99,11 +103,11 @@ struct Song: BitwiseCopyable {
         followLag(now, beat: beat)
         late = lag.micros / now.heardBeatMicros
       }
-      stand(transport, here: here, beat: beat - late)
+      stand(now, here: here, beat: beat - late)
       leave(at: now.heard.start)
       disarm()
     case .starting:
-      stand(transport, here: here, beat: beat)
+      stand(now, here: here, beat: beat)
       leave(at: now.heard.start)
     case .rolling:
       if let entry {
@@ -142,17 +146,27 @@ struct Song: BitwiseCopyable {
     Double(frame) / Double(max(1, sampleRate)) * 1e6 / beatMicros
   }
 
-  private mutating func stand(_ transport: Transport, here: Double, beat: Double) {
-    if isRolling, isContinuation(transport.frame) {
+  private mutating func stand(_ now: borrowing CycleContext, here: Double, beat: Double) {
+    let frame = now.transport.frame
+    let isLocated = standingFrame != frame
+    let isRetuned = isRetuned(now)
+    if isRolling, isContinuation(frame) {
       standing = songBeat(of: beat)
-      standingFrame = transport.frame
-    } else if let landmark, landmark.frame == transport.frame {
+      located.at = -.infinity
+    } else if let landmark, landmark.frame == frame {
       standing = landmark.beat
-      standingFrame = transport.frame
-    } else if standingFrame != transport.frame {
+      located.at = -.infinity
+    } else if isLocated || isRetuned {
       standing = here
-      standingFrame = transport.frame
+      located = (isLocated ? now.heard.start : located.at, now.heardBeatMicros)
     }
+    standingFrame = frame
+  }
+
+  /// Whether the tempo has changed shortly after a locate.
+  private func isRetuned(_ now: borrowing CycleContext) -> Bool {
+    guard now.heard.start - located.at < Self.settlingMicros else { return false }
+    return now.heardBeatMicros != located.beatMicros
   }
 
   /// Returns whether the transport stopped without a locate. Then its frame is the last one, or up to two

@@ -45,6 +45,50 @@ extension SongLine {
   }
 }
 
+// MARK: what a report shows
+
+extension SongSync {
+  /// Where the song is. A rolling song is at the session's beat minus `origin`.
+  enum Place: Equatable {
+    case standing(at: Double)
+    case rolling(origin: Double)
+
+    var isRolling: Bool { if case .rolling = self { true } else { false } }
+
+    /// Whether `line` is none for this place, and the place is not merely the song's beginning.
+    func isUnknown(to line: SongLine?) -> Bool {
+      switch self {
+      case .rolling: line?.isRolling != true
+      case .standing(let beat): line == nil && beat > 0
+      }
+    }
+  }
+}
+
+extension Report {
+  /// The longest time between two looks at a cycle. After a longer gap we do not know who moved the song.
+  private static let longestGap = 250_000.0
+  /// The largest distance of a standing transport from its line, in frames. A place is a whole frame, and
+  /// another machine's frames are at other places.
+  private static let nearFrames = 2.0
+
+  /// Whether the session's beats have jumped since `last`, or something happened that we did not see.
+  func isBreak(since last: Report) -> Bool {
+    moment.session != last.moment.session
+      || moment.heard.start - last.moment.heard.start > Self.longestGap
+      || abs(sessionBeat - last.sessionBeat(at: moment.heard.start)) > 0.25
+  }
+
+  /// Whether the start that has just begun to roll was a user's of this machine.
+  func isStart(ofOurs plan: TransportPlan) -> Bool {
+    isStartOurs || plan.choices.launch.wait == .stopped && plan.announcement.isOurs
+  }
+
+  func areNear(_ beat: Double, _ other: Double) -> Bool {
+    abs(beat - other) * moment.beatMicros <= Self.nearFrames * 1e6 / Double(moment.sampleRate)
+  }
+}
+
 // MARK: what `SongSync` takes and returns
 
 extension SongSync {
@@ -52,6 +96,8 @@ extension SongSync {
   package struct Shared: Sendable {
     package var line: SongLine?
     package var decision: UInt64
+    /// Whether no other program is in the session. Then a rolling line is nobody's song.
+    package var isAlone = false
 
     package init(_ line: SongLine?, decision: UInt64) {
       (self.line, self.decision) = (line, decision)

@@ -14,14 +14,6 @@ import TactusChoices
 /// start or a stop makes the line before it void. If a Link app has started or stopped the session, no
 /// machine has decided; then the first machine that has waited in vain for a line makes one.
 package struct SongSync: Sendable {
-  /// Where the song is. A rolling song is at the session's beat minus `origin`.
-  private enum Place: Equatable {
-    case standing(at: Double)
-    case rolling(origin: Double)
-
-    var isRolling: Bool { if case .rolling = self { true } else { false } }
-  }
-
   /// The time for which the transport must stand at a place after a stop, or after a locate. A stop by tactus
   /// may go back to the bar, and a hand that drags a playhead locates many times.
   private static let restAfterStop = Micros(150_000)
@@ -29,20 +21,22 @@ package struct SongSync: Sendable {
   /// The time in which a line must follow a start or stop of the session. After it, the machine's own place
   /// is the line.
   private static let lineTimeout = Micros(500_000)
+  /// The time in which a machine that comes to the session learns its line. After it, the machine's own place
+  /// is the line, if the session has none.
+  private static let arrivalTimeout = Micros(2_000_000)
   /// The time within which the session takes our line.
   private static let answerTime = Micros(200_000)
   /// The least time between two locates.
   private static var pause: Micros { Micros(rounding: TransportLimits.pause) }
-  /// The longest time between two looks at a cycle. After a longer gap we do not know who moved the song.
-  private static let longestGap = 250_000.0
-  /// The largest distance of a standing transport from its line, in frames. A place is a whole frame, and
-  /// another machine's frames are at other places.
-  private static let nearFrames = 2.0
 
   private var last: (place: Place, report: Report)?
   /// The time at which the last start, stop or locate here becomes a decision, unless another machine's line
   /// comes first; nil: none waits.
   private var decidesAt: Micros?
+  /// Whether that is a locate. Then another machine's line does not come first, because the locate is newer.
+  private var isLocated = false
+  /// The time at which this machine's place becomes a decision, if the session still has no line for it.
+  private var settlesAt: Micros?
   private var loop = LoopWatch()
   /// The last start or stop of the session that has been seen in the transport.
   private var command: UInt32 = 0
@@ -57,8 +51,8 @@ package struct SongSync: Sendable {
   /// beats.
   private var isOff = false
   private var askedAt = Micros(-1_000_000_000)
-  /// The beats of the last two places to which we have sent a standing transport.
-  private var asked = (last: -Double.infinity, before: -Double.infinity)
+  /// The last two frames to which we have sent a standing transport.
+  private var asked: (last: UInt32?, before: UInt32?)
   /// The last jump by a user of tactus that others know already, before JACK was asked for it.
   private var announced: TransportPlan.SharedLine?
   /// Whether JACK was carrying out a locate of the plan at the last look.
@@ -82,8 +76,8 @@ package struct SongSync: Sendable {
       (last, wasLanding) = ((place, now), plan.landing != nil)
       if place.isRolling == now.startStop.starts { command = now.startStop.number }
     }
-    guard let last, !isBreak(now, since: last.report) else {
-      (decidesAt, isDue, tries) = (nil, true, 0)
+    guard let last, !now.isBreak(since: last.report) else {
+      (decidesAt, isLocated, settlesAt, isDue, tries) = (nil, false, time + Self.arrivalTimeout, true, 0)
       return .nothing
     }
     if case .locating(_, let target) = plan.stage {
@@ -94,11 +88,16 @@ package struct SongSync: Sendable {
       }
     }
     let line = proposed?.line ?? shared.line
-    if let line = turn(from: last.place, to: place, now, at: time, plan, line) {
+    let isElsewhere = line?.isRolling == true && !shared.isAlone
+    if let line = turn(from: last.place, to: place, now, at: time, plan, line, isElsewhere) {
       return decide(line, at: time)
     }
-    if isDue, let line, line.isRolling == place.isRolling { decidesAt = nil }
+    if isDue, !isLocated, let line, line.isRolling == place.isRolling { decidesAt = nil }
     if let decidesAt { return wait(until: decidesAt, place, now, at: time, plan) }
+    if let settlesAt, time >= settlesAt {
+      self.settlesAt = nil
+      if place.isUnknown(to: line) { decidesAt = time }
+    }
     return isDue ? obey(line, from: place, now, at: time, plan) : .nothing
   }
 
@@ -132,16 +131,9 @@ extension SongSync {
     return .standing(at: Double(now.moment.frame) / Double(now.moment.sampleRate) * now.tempo / 60)
   }
 
-  /// Whether the session's beats have jumped, or something happened that we did not see.
-  private func isBreak(_ now: Report, since last: Report) -> Bool {
-    now.moment.session != last.moment.session
-      || now.moment.heard.start - last.moment.heard.start > Self.longestGap
-      || abs(now.sessionBeat - last.sessionBeat(at: now.moment.heard.start)) > 0.25
-  }
-
   /// Sees to it that a locate for which JACK waits long is no gap.
   private mutating func waitForArrival(_ now: Report) {
-    guard let last, !isBreak(now, since: last.report) else { return }
+    guard let last, !now.isBreak(since: last.report) else { return }
     self.last?.report.moment = now.moment
     self.last?.report.sessionBeat = now.sessionBeat
   }
@@ -166,28 +158,39 @@ extension SongSync {
   /// once.
   private mutating func turn(
     from before: Place, to place: Place, _ now: Report, at time: Micros, _ plan: TransportPlan,
-    _ known: SongLine?
+    _ known: SongLine?, _ isElsewhere: Bool
   ) -> SongLine? {
     switch (before, place) {
     case (.standing(let beat), .rolling(let origin)):
-      (loop, decidesAt, isOff) = (LoopWatch(), nil, false)
-      if isOurs(now, plan) { return SongLine(plan.choices.meter, on: origin + beat, at: beat) }
+      // After a stop, the rolling line is void.
+      let joins = isElsewhere && decidesAt == nil
+      (loop, decidesAt, isLocated, isOff) = (LoopWatch(), nil, false, false)
+      if !joins, now.isStart(ofOurs: plan) {
+        return SongLine(plan.choices.meter, on: origin + beat, at: beat)
+      }
       // The transport has joined a session that rolls, or the starter's line is on its way.
       isDue = true
       decidesAt = time + Self.lineTimeout
     case (.rolling, .standing):
       (loop, isOff) = (LoopWatch(), false)
       let isOurs = now.startStop.number == command || now.startStop.starts
-      decidesAt = time + (isOurs ? Self.restAfterStop : Self.lineTimeout)
+      (decidesAt, isLocated) = (time + (isOurs ? Self.restAfterStop : Self.lineTimeout), false)
     case (.standing(let before), .standing(let beat)):
-      if isNear(before, beat, now) { break }
-      if let known, !known.isRolling, isNear(beat, known.songBeat.value, now) { break }
+      if now.areNear(before, beat) { break }
+      if let known, !known.isRolling, now.areNear(beat, known.songBeat.value) { break }
+      if now.moment.frame == last?.report.moment.frame {
+        // A tempo that came with a locate has given the frame another beat (`Song.standing`).
+        isDue = decidesAt == nil
+        break
+      }
+      // The other machines' song rolls. A start here joins it.
+      if isElsewhere, decidesAt == nil { break }
       // JACK may show an earlier request of ours late.
-      let isAsked = isNear(beat, asked.last, now) || isNear(beat, asked.before, now)
+      let isAsked = now.moment.frame == asked.last || now.moment.frame == asked.before
       // A place of a user's is the newest decision, even if the song was on its way to the line.
       isDue = isAsked && time < askedAt + TransportLimits.answerTimeout
       if isDue { break }
-      decidesAt = max(decidesAt ?? .zero, time + Self.restAfterLocate)
+      (decidesAt, isLocated) = (max(decidesAt ?? .zero, time + Self.restAfterLocate), true)
     case (.rolling(let before), .rolling(let origin)):
       guard plan.landing == nil, !wasLanding else {
         // A locate of the plan may end at another place than planned.
@@ -217,14 +220,6 @@ extension SongSync {
     return .rolling(plan.choices.meter, now)
   }
 
-  /// Whether the start that has just begun to roll was a user's of this machine.
-  private func isOurs(_ now: Report, _ plan: TransportPlan) -> Bool {
-    now.isStartOurs || plan.choices.launch.wait == .stopped && plan.announcement.isOurs
-  }
-
-  private func isNear(_ beat: Double, _ other: Double, _ now: Report) -> Bool {
-    abs(beat - other) * now.moment.beatMicros <= Self.nearFrames * 1e6 / Double(now.moment.sampleRate)
-  }
 }
 
 // MARK: what follows
@@ -242,7 +237,7 @@ extension SongSync {
   }
 
   private mutating func decide(_ line: SongLine, at time: Micros) -> Step {
-    (decidesAt, isDue, tries) = (nil, isOff, 0)
+    (decidesAt, isLocated, settlesAt, isDue, tries) = (nil, false, nil, isOff, 0)
     proposed = (line, time)
     return .decide(line)
   }
@@ -257,7 +252,7 @@ extension SongSync {
     guard line.isRolling == place.isRolling else { return .nothing }
     let isThere =
       switch place {
-      case .standing(let beat): isNear(beat, line.songBeat.value, now)
+      case .standing(let beat): now.areNear(beat, line.songBeat.value)
       case .rolling(let origin):
         line.origin(grain: plan.choices.meter.grain) == origin && !plan.isFollowing
           && !(isOff && abs(now.song.hostLag) > Double(plan.choices.correctAbove.count))
@@ -269,7 +264,7 @@ extension SongSync {
     let pause = tries == 0 || place.isRolling ? Self.pause : TransportLimits.answerTimeout
     guard time >= askedAt + pause, let command = command(to: line, place, now, plan) else { return .nothing }
     (askedAt, tries) = (time, tries + 1)
-    if !place.isRolling { asked = (line.songBeat.value, asked.last) }
+    if case .locate(let frame) = command { asked = (frame, asked.last) }
     return .command(command)
   }
 

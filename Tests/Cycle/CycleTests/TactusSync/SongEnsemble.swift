@@ -19,6 +19,8 @@ final class SongEnsemble {
     let frames: UInt32
     var sync = SongSync()
     var shared = SongSync.Shared(nil, decision: 0)
+    /// Whether the machine sees no other peer.
+    var isAlone = false
     var known: Decision?
     /// Decisions that the network will deliver, each with its time. `arrivingStarts`: starts and stops.
     var arriving: [(at: Double, decision: Decision)] = []
@@ -117,6 +119,7 @@ final class SongEnsemble {
   private func follow(_ machine: Machine, at time: Double) {
     guard machine.isOn else { return machine.sync = SongSync() }
     let studio = machine.studio
+    machine.shared.isAlone = machine.isAlone
     switch machine.sync.next(studio.report, at: Micros(rounding: time), studio.plan, machine.shared) {
     case .nothing: break
     case .command(let command):
@@ -144,6 +147,15 @@ final class SongEnsemble {
     if let known = machine.known, (known.at, known.machine) >= (decision.at, decision.machine) { return }
     machine.known = decision
     machine.shared = .init(decision.line, decision: machine.shared.decision + 1)
+  }
+
+  /// Sets the tempo that a machine sees, from `time` on.
+  func setTempo(_ tempo: Double, of machine: Machine, at time: Double? = nil) {
+    var state = SessionState(
+      timeline: machine.studio.timeline,
+      startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
+    state.setTempo(tempo, at: Micros(rounding: time ?? machine.now))
+    machine.studio.timeline = state.timeline
   }
 
   /// A Link app starts or stops the session.

@@ -270,6 +270,114 @@ struct SongSyncTests {
     #expect(ensemble.machines[0].decisions == known && ensemble.machines[1].decisions == 0)
   }
 
+  @Test(arguments: [true, false])
+  func `a start on a machine that has just come joins the song that rolls`(locates: Bool) {
+    let ensemble = SongEnsemble([48_000, 44_100])
+    // The second machine has heard of no start.
+    ensemble[1].settings.syncsStartStop = false
+    ensemble.machines[1].isOn = false
+    ensemble.start(0)
+    ensemble.locate(0, to: 30)
+    ensemble.play(seconds: 3)
+    let known = (ensemble.machines[0].decisions, ensemble.machines[0].commands.count)
+    ensemble.machines[1].isOn = true
+    ensemble.play(seconds: 3)
+    if locates { ensemble.locate(1, to: 7) }
+    ensemble[1].isPlaying = false
+    ensemble.play(seconds: 1)
+    #expect(ensemble.areRolling == [true, false])
+    ensemble[1].pressPlay()
+    ensemble.play(seconds: 6)
+    #expect(ensemble.areRolling == [true, true] && ensemble.disagreement < Self.limit)
+    #expect(known == (ensemble.machines[0].decisions, ensemble.machines[0].commands.count))
+    #expect(ensemble.machines[1].decisions == 0)
+  }
+
+  @Test func `a start after all others have left is from the transport's own place`() {
+    let ensemble = SongEnsemble([48_000, 44_100])
+    ensemble[1].settings.syncsStartStop = false
+    ensemble.start(0)
+    ensemble.locate(0, to: 30)
+    ensemble.play(seconds: 3)
+    ensemble.machines[1].isAlone = true
+    ensemble[1].isPlaying = false
+    ensemble[1].pressPlay()
+    ensemble.play(seconds: 3)
+    #expect(abs(ensemble.machines[1].songBeat(at: ensemble.now)) < 7)
+  }
+
+  @Test(arguments: [true, false])
+  func `song sync switched on at different places brings all to one place`(isAtOnce: Bool) {
+    for rolls in [false, true] {
+      let ensemble = SongEnsemble([48_000, 44_100])
+      for machine in ensemble.machines { machine.isOn = false }
+      if rolls { ensemble.start(0) }
+      ensemble.locate(0, to: 16)
+      ensemble.locate(1, to: 80)
+      ensemble.play(seconds: 1)
+      for machine in ensemble.machines {
+        machine.isOn = true
+        ensemble.play(seconds: isAtOnce ? 0.01 : 3)
+      }
+      ensemble.play(seconds: 5)
+      #expect(ensemble.areRolling == [rolls, rolls] && ensemble.disagreement < Self.limit, "\(rolls)")
+      #expect(ensemble.machines[0].songBeat(at: ensemble.now) > 15)
+    }
+  }
+
+  /// A song of a set list sets the tempo and locates at once. The network may deliver both in any order.
+  @Test(arguments: [-30, -10, 0, 5, 10, 20, 30, 40, 60])
+  func `a locate with a new tempo leaves standing machines at one beat`(lead: Int) {
+    for (frames, isBySet) in [([256, 1024], true), ([1024, 64], true), ([256, 256], false)]
+      as [([UInt32], Bool)]
+    {
+      let ensemble = SongEnsemble([48_000, 44_100], frames: frames)
+      ensemble.locate(0, to: 9)
+      ensemble.play(seconds: 1)
+      func turn(_ machine: SongEnsemble.Machine) { ensemble.setTempo(72, of: machine) }
+      let (own, other) = (ensemble.machines[0], ensemble.machines[1])
+      if isBySet { turn(own) } else { turn(other) }
+      let pause = Double(abs(lead)) / 1000
+      if lead < 0 { turn(other) }
+      if lead < 0 { ensemble.play(seconds: pause) }
+      // tactus computes the frame with the tempo that it has just set.
+      let tempo = isBySet ? 72.0 : 120
+      own.studio.locate = UInt32(48 * 60 / tempo * 48_000)
+      if lead >= 0 { ensemble.play(seconds: pause) }
+      turn(own)
+      turn(other)
+      ensemble.play(seconds: 4)
+      #expect(ensemble.disagreement < Self.limit, "\(frames)")
+      #expect(ensemble.frameDisagreement < Self.limit, "\(frames)")
+      guard isBySet else { continue }
+      #expect(abs(own.songBeat(at: ensemble.now) - 48) < 1e-3, "\(frames)")
+    }
+  }
+
+  @Test func `a new tempo alone leaves standing transports at their frames`() {
+    let ensemble = SongEnsemble([48_000, 44_100])
+    ensemble.locate(0, to: 9)
+    ensemble.play(seconds: 1)
+    for machine in ensemble.machines { ensemble.setTempo(60, of: machine) }
+    ensemble.play(seconds: 2)
+    #expect(abs(ensemble.machines[0].songBeat(at: ensemble.now) - 9) < 1e-3)
+    #expect(ensemble.disagreement < Self.limit && ensemble.commands == 1)
+    #expect(abs(ensemble.machines[0].frameBeat(at: ensemble.now) - 4.5) < 1e-3)
+  }
+
+  @Test(arguments: [2, 10, 20, 29, 40, 80])
+  func `of two standing locates the newer one wins`(pause: Int) {
+    for seed in 0..<2 {
+      let ensemble = SongEnsemble([48_000, 44_100], seed: UInt64(seed))
+      ensemble.locate(0, to: 7)
+      ensemble.play(seconds: Double(pause) / 1000)
+      ensemble.locate(1, to: 14)
+      ensemble.play(seconds: 1)
+      #expect(ensemble.disagreement < Self.limit)
+      #expect(abs(ensemble.machines[0].songBeat(at: ensemble.now) - 14) < 1e-3)
+    }
+  }
+
   @Test func `a machine that joins standing transports stands where they stand`() {
     let ensemble = SongEnsemble([48_000, 44_100])
     ensemble.machines[1].isOn = false
@@ -286,13 +394,7 @@ struct SongSyncTests {
     let (decisions, commands) = (ensemble.decisions, ensemble.commands)
     for tempo in [90.0, 180, 61.3, 120] {
       let time = ensemble.now
-      for machine in ensemble.machines {
-        var state = SessionState(
-          timeline: machine.studio.timeline,
-          startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
-        state.setTempo(tempo, at: Micros(rounding: time))
-        machine.studio.timeline = state.timeline
-      }
+      for machine in ensemble.machines { ensemble.setTempo(tempo, of: machine, at: time) }
       ensemble.play(seconds: 2)
       #expect(ensemble.disagreement < Self.limit, "\(tempo)")
     }
