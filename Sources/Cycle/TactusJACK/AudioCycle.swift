@@ -39,7 +39,7 @@ struct AudioCycle: ~Copyable {
     source = CycleSource(client: client, ports: ports, shared: shared)
     cycle = source.noCycle
     self.sampleRate = sampleRate
-    sync = HostSync(machinesMayPlay: shared.pointee.cycles.load(ordering: .relaxed) > 0)
+    sync = HostSync(machinesMayPlay: shared.pointee.cycles.load(ordering: .relaxed) > 0, after: before)
     outputs = Outputs()
     outputs.report = before
   }
@@ -77,7 +77,7 @@ struct AudioCycle: ~Copyable {
   @inline(never)
   private mutating func restart(_ rate: UInt32) {
     sampleRate = rate
-    sync = HostSync(machinesMayPlay: true)
+    sync = HostSync(machinesMayPlay: true, after: outputs.report)
     before = outputs.report.counts
   }
 

@@ -66,8 +66,10 @@ public struct HostSync: ~Copyable {
   var rack: OutputRack
 
   /// `machinesMayPlay`: another server or program ran before, so MIDI machines may have missed the last Stop.
+  /// `before`: the last report of the `HostSync` before this one.
   @_noLocks @_noAllocation
-  public init(machinesMayPlay: Bool = false) {
+  public init(machinesMayPlay: Bool = false, after before: Report = Report()) {
+    startStop = StartStop(after: before.startStopState)
     standard = StandardOutputs(machinesMayPlay: machinesMayPlay)
     rack = OutputRack(machinesMayPlay: machinesMayPlay)
   }

@@ -27,6 +27,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var startStop = SessionCommand()
   /// Whether the session plays, or will play, because tactus started it.
   public var isStartOurs = false
+  /// The state of `StartStop`, for the `HostSync` after this one.
+  var startStopState = StartStop()
   /// The number of tempos that other clients have asked of us as timebase master, by repositioning the
   /// transport.
   public var tempoRequests: UInt64 = 0

@@ -215,4 +215,23 @@ import Testing
     #expect(found.apart < 0.5 && moved < 6)
     for machine in machines { await machine.end() }
   }
+
+  @Test func `a frozen tactus that wakes up obeys the stop that it missed`() async throws {
+    let machines = try await pair()
+    try await machines[0].transport.ask("play")
+    for machine in machines { try await machine.transport.wait("playing", "true") }
+    machines[1].tactus.signal(SIGSTOP)
+    try await Task.sleep(for: .seconds(1))
+    try await machines[0].transport.ask("stop")
+    try await machines[0].transport.wait("playing", "false")
+    try await Task.sleep(for: .seconds(1))
+    machines[1].tactus.signal(SIGCONT)
+    try await machines[1].transport.wait("playing", "false")
+    try await Task.sleep(for: .seconds(1))
+    for machine in machines {
+      machine.transport.send("status")
+      #expect(try await !PeerStatus(machine.transport.answer(to: "status")).isPlaying)
+    }
+    for machine in machines { await machine.end() }
+  }
 }

@@ -48,9 +48,26 @@ struct StartStop: BitwiseCopyable {
 
   /// Whether the session started the transport, and no stop has come since then.
   private(set) var isObeying = false
+  /// Whether another `HostSync` ran before, and this one has seen no cycle in real time yet.
+  private var isBack = false
 
   /// Whether the session plays, or will play, because of our proposal.
   var isOurs: Bool { proposedStart && !isObeying }
+
+  init() {}
+
+  /// Goes on after tactus has left JACK, for instance because tactus was frozen. A transport that still rolls
+  /// is no user's start, so it must not start a session that has stopped meanwhile. The old client may have
+  /// seen that stop without carrying it out, so the stop counts as not seen.
+  init(after last: StartStop) {
+    guard last.wasRunning || last.pending != nil else { return }
+    self = last
+    if pending != nil { (wasRunning, wasPlaying) = (true, true) }
+    pending = nil
+    command = SessionCommand()
+    isObeying = true
+    isBack = true
+  }
 
   /// Returns a proposal if the transport has started or stopped, and the session did not ask for it. A start
   /// that waits is proposed with its beat, so that peers start on the same beat. If that beat changes, the
@@ -62,6 +79,9 @@ struct StartStop: BitwiseCopyable {
     guard !now.isFreewheeling else { return nil }
     var runs = true
     if case .stopped = now.transport.state { runs = false }
+    // A transport that stands may be that of another server, so it is no user's stop.
+    if isBack, !runs { self = StartStop() }
+    isBack = false
     let isChange = isOthers(runs, cycleMicros: now.cycleMicros)
     if isChange, !runs { isObeying = false }
     let taken = now.startStopsTaken
@@ -149,5 +169,6 @@ struct StartStop: BitwiseCopyable {
   mutating func report(into report: inout Report) {
     report.startStop = command
     report.isStartOurs = isOurs
+    report.startStopState = self
   }
 }

@@ -408,4 +408,82 @@ struct StartStopTests {
       #expect(asked(studio, false) == false)
     }
   }
+
+  /// A tactus that was frozen leaves JACK and joins it again, while the transport rolls on. The old client
+  /// may run some more cycles before it leaves, and may see the stop in them.
+  @Test(arguments: [true, false], [0, 1, 3])
+  func `a session that stopped while tactus was frozen stays stopped`(isOurs: Bool, cycles: Int) {
+    let studio = studio()
+    studio.play(seconds: 1)
+    if isOurs { studio.transport.state = .rolling } else { #expect(asked(studio, true) == true) }
+    studio.play(256)
+    #expect(asked(studio, true, rolling: true) == nil)
+    let told = studio.told.count
+    for _ in 0..<2 {
+      studio.isPlaying = false
+      for _ in 0..<cycles { studio.play(256) }
+      studio.rejoin()
+      #expect(asked(studio, false) == false)
+      #expect(asked(studio, false, rolling: false) == nil && studio.told.count == told)
+      #expect(asked(studio, true) == true && asked(studio, true, rolling: true) == nil)
+    }
+  }
+
+  @Test(arguments: [true, false]) func `a transport that rolls on by itself starts nobody`(syncs: Bool) {
+    let studio = studio()
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    // The machine joins a session that stands, and goes on alone.
+    studio.settings.syncsStartStop = false
+    #expect(asked(studio, false) == nil)
+    studio.settings.syncsStartStop = syncs
+    studio.play(seconds: 1)
+    let told = studio.told.count
+    studio.rejoin()
+    #expect(asked(studio, false) == nil && studio.told.count == told && !studio.report.isStartOurs)
+    // A user's stop and start go to the session as ever.
+    for rolls in [false, true, false] {
+      studio.transport.state = rolls ? .rolling : .stopped
+      studio.play(seconds: 1)
+      #expect(studio.isPlaying == rolls)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a session that plays when tactus wakes up starts and stops nothing`(rolls: Bool) {
+    let studio = studio()
+    studio.play(seconds: 1)
+    if rolls { studio.transport.state = .rolling }
+    studio.play(seconds: 1)
+    let told = studio.told.count
+    studio.isPlaying = true
+    studio.rejoin()
+    #expect(asked(studio, true) == nil && studio.told.count == told && !studio.report.isStartOurs)
+    #expect(asked(studio, false) == (rolls ? false : nil))
+  }
+
+  /// A server that ended has taken the transport with it, so tactus sends no stop to the session.
+  @Test func `a server that returns stopped stops no peer`() {
+    let studio = studio()
+    studio.play(seconds: 1)
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    studio.transport.state = .stopped
+    studio.rejoin()
+    #expect(asked(studio, true) == nil && studio.told.count == 1 && studio.isPlaying)
+    #expect(asked(studio, true, rolling: true) == nil && asked(studio, false) == false)
+  }
+
+  /// The user's start is still on its way to the session when the client is lost.
+  @Test func `a start just before the client is lost is not undone`() {
+    let studio = studio()
+    studio.takesStartStops = false
+    studio.play(seconds: 1)
+    studio.transport.state = .rolling
+    studio.play(256)
+    studio.rejoin()
+    #expect(asked(studio, false) == nil && studio.told.count == 1)
+    studio.startStopsTaken = studio.told[0].number
+    #expect(asked(studio, true) == nil && asked(studio, false) == false)
+  }
 }

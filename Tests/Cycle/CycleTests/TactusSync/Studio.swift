@@ -353,6 +353,13 @@ final class Studio {
     plan.forget()
   }
 
+  /// Leaves the server and joins it again, as after tactus was frozen. The transport goes on meanwhile.
+  func rejoin() {
+    counts = report.counts
+    sync = HostSync(machinesMayPlay: true, after: report)
+    plan.forget()
+  }
+
   func play(seconds: Double, frames: UInt32 = 256) {
     let end = frame + Int(seconds * Double(sampleRate))
     while frame < end { play(frames) }
