@@ -56,17 +56,25 @@ extension TerminalView {
     let addresses = scene.state.page.reach.addresses.map { ($0, Style.bold) }
     let code = scene.pairingCode.map { [("Code  \($0)", Style.plain)] } ?? []
     let back = keys.key(for: .code).map { "\(glyphs.name(of: $0)) or Esc: back." } ?? "Esc: back."
-    let lock = key(of: "web/open/toggle") ?? "tactus send web/open \(scene.state.choices.opensPage ? 0 : 1)"
+    let command = "tactus send web/open \(scene.state.choices.opensPage ? 0 : 1)"
+    // Only the machine on which tactus runs may open or close the page.
+    let lock = scene.place.map { "on \($0), \(command)" } ?? key(of: "web/open/toggle") ?? command
+    let whose = scene.place == nil ? "this" : "that"
     let opening = [
-      ("", Style.plain), ("\(lock): open it to this machine's networks.", .bold), (back, .plain),
+      ("", Style.plain), ("\(lock): open it to \(whose) machine's networks.", .bold), (back, .plain),
     ]
     switch scene.state.page.reach {
     case .off: return [("The page is closed.", .plain)] + opening
-    case .closed: return [("The page is not open yet.", .plain), (back, .plain)]
+    case .closed:
+      let reasons = scene.state.page.missing.map { ($0, Style.bold) }
+      return [("The page is not open yet.", .plain)] + reasons + [(back, .plain)]
     case .unknown: return [("Whether the page is open is unknown.", .plain), (back, .plain)]
     case .thisMachine: return [("Only this machine can open the page:", .plain)] + addresses + code + opening
     case .network([]):
       return [("The page is open, but this machine is in no network now.", .plain), (back, .plain)]
+    case .network where scene.pairingCode == nil:
+      let shower = "tactus web" + (scene.place.map { " on \($0)" } ?? "")
+      return addresses + [("\(shower) shows the code that pairs a phone.", .bold), (back, .plain)]
     case .network:
       let closing =
         scene.state.choices.opensPage ? [("\(lock): close the page to everybody.", Style.plain)] : []

@@ -73,6 +73,8 @@ struct ElsewhereProgramTests {
     // This key's command is allowed only on the service's machine.
     try await terminal.press("o")
     try await terminal.see("only from the same machine")
+    try await terminal.press("w")
+    try await terminal.see("on \(address), tactus send web/open 1: open it to that machine's networks.")
     try await terminal.press("q")
     try await terminal.prompt()
     service.signal(SIGTERM)

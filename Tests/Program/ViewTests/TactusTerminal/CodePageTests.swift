@@ -109,6 +109,32 @@ struct CodePageTests {
   }
 
   @Test
+  func `the view of another machine's closed page says where to open it`() {
+    func text(_ page: PageReach, _ change: (inout Scene) -> Void) -> String {
+      var scene = scene(page, isOpen: page.isOpen)
+      change(&scene)
+      let picture = TerminalView(glyphs: .ascii).picture(of: scene, size: Size(columns: 80, rows: 24))
+      return picture.text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+    }
+    func elsewhere(_ scene: inout Scene) { (scene.place, scene.pairingCode) = ("192.168.7.20", nil) }
+    let off = text(.off, elsewhere)
+    #expect(off.contains("The page is closed."), "\(off)")
+    #expect(
+      off.contains("on 192.168.7.20, tactus send web/open 1: open it to that machine's networks."), "\(off)")
+    // A view without the code has nothing to scan.
+    let open = text(.network([Self.address]), elsewhere)
+    #expect(
+      open.contains("\(Self.address) tactus web on 192.168.7.20 shows the code that pairs a phone."),
+      "\(open)")
+    #expect(!open.contains("camera") && !open.contains("this code"), "\(open)")
+    let here = text(.network([Self.address])) { $0.pairingCode = nil }
+    #expect(here.contains("tactus web shows the code that pairs a phone."), "\(here)")
+    let reason = "no page: port 8080 is taken"
+    let closed = text(.closed) { $0.state.page.missing = [reason] }
+    #expect(closed.contains("The page is not open yet. \(reason) w or Esc: back."), "\(closed)")
+  }
+
+  @Test
   func `the QR code is black on white, also in a terminal without colour`() {
     var frame = Frame(coloured: false)
     frame.draw(picture(80, 24))
