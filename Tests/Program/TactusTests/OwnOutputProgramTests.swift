@@ -91,6 +91,13 @@ struct OwnOutputProgramTests {
     tablet.send("out/remove s:drums")
     tablet.send("out/remove s:drums")
     try await tablet.receive("error s:out/remove: there is no such output s:/tactus/out/remove i:4")
+    let added = try await stage.run(program, "send", "out/add", "late=clock  rate=1 offset=4")
+    #expect(
+      added.status == 0 && added.output == "the output late=clock offset=4 is there now\n", "\(added)")
+    let removed = try await stage.run(program, "send", "out/remove", "late")
+    #expect(removed.status == 0 && removed.output == "the output late is removed\n", "\(removed)")
+    let twice = try await stage.run(program, "send", "out/remove", "late")
+    #expect(twice.status == 1 && twice.output == "", "\(twice)")
     let status = try await ChildProcess.run(stage.command([program, "status"]))
     #expect(status.output.contains("bass (clock plays"), "\(status.output)")
     // `tactus status` shows the addresses of own outputs like all others.

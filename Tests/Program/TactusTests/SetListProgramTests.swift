@@ -110,10 +110,14 @@ struct SetListProgramTests {
     tablet.press("set/next")
     _ = try await tablet.receive(beginning: "error s:set/next: this is the last song of the set list")
     let added = try await ChildProcess.run(stage.command([program, "send", "set/add", "Encore = tempo 100"]))
-    #expect(added.status == 0, "\(added)")
+    #expect(
+      added.status == 0 && added.output == "the set list has the song Encore = tempo 100 now\n", "\(added)")
     try await tablet.receive("set/coming s:Encore")
     let status = try await ChildProcess.run(stage.command([program, "status"]))
     #expect(status.output.contains("2 Slow One, then Encore"), "\(status.output)")
+    let removed = try await ChildProcess.run(stage.command([program, "send", "set/remove", "Encore"]))
+    #expect(
+      removed.status == 0 && removed.output == "the song Encore is removed from the set list\n", "\(removed)")
     tablet.send("quit f:1.0")
     #expect(await running.status() == 0)
     #expect(running.saidOnErrors == "")

@@ -45,9 +45,8 @@ struct SendCommand: Conversing {
   private func confirm(_ message: Message, _ running: inout RunningTactus) throws(UserError) {
     let address = message.address
     guard let row = Table.path(of: address).flatMap(Table.standard.row) else { return }
-    if row.path == "midi/forget" {
-      let event = JSON5(message.arguments, of: row).words
-      Console.say(event == "all" ? "all that was learned is forgotten" : "\(event) is forgotten")
+    if let line = Self.line(aboutList: row.path, JSON5(message.arguments, of: row).words) {
+      Console.say(line)
       return
     }
     guard
@@ -64,6 +63,18 @@ struct SendCommand: Conversing {
     } else {
       let unit = row.parameters.count == 1 ? row.parameters[0].unit : ""
       Console.say("\(row.path) is \(words)\(unit.isEmpty ? "" : " " + unit) now")
+    }
+  }
+
+  /// The line about a command that has changed a list; nil: the command changes no list.
+  private static func line(aboutList path: String, _ text: String) -> String? {
+    switch path {
+    case "midi/forget": text == "all" ? "all that was learned is forgotten" : "\(text) is forgotten"
+    case "out/add": (try? NamedOutput(text)).map { "the output \($0.text) is there now" }
+    case "out/remove": "the output \(text) is removed"
+    case "set/add": (try? SetSong(text)).map { "the set list has the song \($0.text) now" }
+    case "set/remove": "the song \(text) is removed from the set list"
+    default: nil
     }
   }
 
