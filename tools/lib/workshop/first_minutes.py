@@ -21,6 +21,8 @@ TOLERATED = 3.0  # milliseconds
 TEMPO = 124
 BY_PHONE = 126
 TRIES = 3
+# A JACK library that is older than the server cannot read the server's metadata, and says so in these lines.
+OLDER = ("BDB", "Cannot open DB environment")
 
 
 class Newcomer:
@@ -58,7 +60,7 @@ class Terminal(Child):
 
     def until(self, words: str, shown: bool = True) -> str:
         while (line := self.next(90)) is not None:
-            if shown:
+            if shown and not line.startswith(OLDER):
                 print(line, flush=True)
             if words in line:
                 return line
@@ -88,15 +90,16 @@ def numbers(pattern: str, line: str) -> list[float]:
     return [float(number) for number in found.groups()]
 
 
-def ports(*words: str) -> str:
-    return subprocess.run(["jack_lsp", *words], check=False, capture_output=True, text=True).stdout
+def ports(newcomer: Newcomer) -> str:
+    """The server's ports. The first program that asks decides which JACK libraries can read the metadata."""
+    return subprocess.run(newcomer.argv("jack_lsp"), check=False, capture_output=True, text=True).stdout
 
 
 def is_refused(newcomer: Newcomer) -> None:
     """Checks that a second start is refused with a message, and that no second tactus exists."""
     status, said = newcomer.run(f"{newcomer.tactus} session start hydrogen")
     demand("a second start says that one runs, and what to do", status != 0 and "send quit" in said)
-    demand("there is one tactus", "tactus:click_1" in ports() and "tactus-01" not in ports())
+    demand("there is one tactus", "tactus:click_1" in ports(newcomer) and "tactus-01" not in ports(newcomer))
 
 
 def loses_time(ear: Terminal) -> bool:
@@ -141,9 +144,9 @@ def install(newcomer: Newcomer, package: str) -> None:
     start = "jackd -d dummy -p 256"
     Terminal(start, newcomer.argv(start))
     deadline = time.monotonic() + 60
-    while not ports() and time.monotonic() < deadline:
+    while not ports(newcomer) and time.monotonic() < deadline:
         time.sleep(0.1)
-    demand("jackd runs", ports() != "")
+    demand("jackd runs", ports(newcomer) != "")
 
 
 def first_click(newcomer: Newcomer) -> Terminal:
@@ -206,7 +209,7 @@ def page_on_a_phone(newcomer: Newcomer, linkhut: Terminal) -> None:
 def is_on_the_bar(linkhut: Terminal) -> bool:
     """Returns whether the start was on the bar. False: JACK lost cycles, so nothing can be judged."""
     ear = Terminal("tools/listen --for 14 --events Hydrogen:out_L", ["sh", "-c", """
-      until jack_lsp | grep -q Hydrogen:out_L; do sleep 0.2; done
+      until jack_lsp 2>/dev/null | grep -q Hydrogen:out_L; do sleep 0.2; done
       exec tools/listen --for 14 --events Hydrogen:out_L"""])
     ear.until("listening")
     time.sleep(3)
