@@ -15,8 +15,10 @@ import { Trouble } from "./trouble.js";
 
 const alone = 10_000;
 const goesOn = "The beat goes on, but your changes are not sent.";
-const notPaired = 7; // the error code for a browser that is not paired
-const screenTurn = 1000 / 60; // milliseconds; some screens refresh faster, and some browsers draw less often
+// The error code for a browser that is not paired.
+const notPaired = 7;
+// Milliseconds; some screens refresh faster, and some browsers draw less often.
+const screenTurn = 1000 / 60;
 // In milliseconds. A longer frame means that frames were dropped or the page was hidden.
 const longestFrame = 40;
 
@@ -27,8 +29,10 @@ const click = new PhoneClick(clock, session);
 const awake = new Awake();
 const play = new Play(desk, session, clock);
 let lostAt = null;
-let known = null; // the tactus that sent this page: name and version
-let met = null; // the tactus that answers now
+// The tactus that sent this page: name and version.
+let known = null;
+// The tactus that answers now.
+let met = null;
 
 function message(path, values) {
 	if (path === "timeline") {

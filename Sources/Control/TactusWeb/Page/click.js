@@ -7,22 +7,26 @@ import { letterOf, swingOf } from "./session.js";
 // The seconds for which clicks are placed ahead: in the background or on a busy device timers may run only
 // once a second.
 const ahead = 2.6;
-const late = 0.03; // seconds by which a click may be late after a change and still be played
+// Seconds by which a click may be late after a change and still be played.
+const late = 0.03;
 const step = 50;
-const longestPair = 1; // in beats: a pair of eighth notes
+// In beats: a pair of eighth notes.
+const longestPair = 1;
 
 export class PhoneClick {
 	isOn = false;
 	isMuted = false;
 	volume = 0.8;
-	offset = 0; // milliseconds by which we play early
+	// Milliseconds by which we play early.
+	offset = 0;
 	settings = { pattern: "", subdivision: 1, when: "always" };
 	swing = { next: swingOf("50/8"), from: -Infinity, before: swingOf("50/8") };
 	scheduled = [];
 	missed = 0;
 	readings = [];
 	lastBeat = -Infinity;
-	spacing = 0; // beats from the last click to the next
+	// Beats from the last click to the next.
+	spacing = 0;
 
 	constructor(clock, session) {
 		Object.assign(this, { clock, session });

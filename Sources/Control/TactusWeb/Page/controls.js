@@ -3,7 +3,8 @@
 import { make, refuse, short } from "./desk.js";
 import { on, whileHeld } from "./hands.js";
 
-const hold = 1000; // milliseconds after a touch during which a control is not moved
+// Milliseconds after a touch during which a control is not moved.
+const hold = 1000;
 
 let number = 0;
 
@@ -116,8 +117,10 @@ function numeric(desk, row, { id, name, shows }) {
 	const [parameter] = row.parameters;
 	const { least, most, unit, kind } = parameter;
 	const span = most - least;
-	const isWhole = kind === "whole" || unit === "beats"; // in steps of one; but 3.5 beats may be typed
-	const isFader = span <= 1; // the handle's position says more than the number
+	// In steps of one; but 3.5 beats may be typed.
+	const isWhole = kind === "whole" || unit === "beats";
+	// The handle's position says more than the number.
+	const isFader = span <= 1;
 	const box = isFader ? make("output") : numberBox(parameter, { "aria-labelledby": id });
 	const parts = [box];
 	const range = !isWhole && span <= 1000 && control("input", id, { type: "range", min: String(least), max: String(most), step: span <= 1 ? "0.005" : span <= 200 ? "0.1" : "0.5" });

@@ -4,7 +4,8 @@
 
 export const on = (element, kinds, fn) => kinds.split(" ").forEach((kind) => element.addEventListener(kind, fn));
 
-const echo = 400; // milliseconds after a touch in which a click is the same touch
+// Milliseconds after a touch in which a click is the same touch.
+const echo = 400;
 const repeat = { first: 400, then: 110, fast: 45, fastAfter: 16 };
 
 // Calls fn(isHeld, event) at the beginning and the end. A click alone counts as both.

@@ -5,8 +5,10 @@ import { $, make, memory, refuse, short, tell, toast } from "./desk.js";
 import { held, on, struck, whileHeld } from "./hands.js";
 import { letterOf } from "./session.js";
 
-const bend = 0.03; // the part of the tempo by which push and pull change it
-const units = [1, 2, 4, 8, 16, 32]; // a whole note to a 32nd
+// The part of the tempo by which push and pull change it.
+const bend = 0.03;
+// A whole note to a 32nd.
+const units = [1, 2, 4, 8, 16, 32];
 const mostNotes = 64;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 

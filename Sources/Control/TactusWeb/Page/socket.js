@@ -4,15 +4,23 @@
 import { on } from "./hands.js";
 
 const timing = {
-	probe: 1200, // milliseconds, as all of these: an attempt to connect without an answer is given up
-	again: 400, // between two attempts to connect while the page is visible
-	hidden: 5000, // between two attempts to connect while the page is hidden
-	ping: 700, // between two pings; if one check comes late, this is still well before `stale`
-	stale: 1300, // after this time without an answer nothing is sent any more
-	dead: 2600, // after this time without an answer the connection is given up
+	// Milliseconds, as all of these: an attempt to connect without an answer is given up.
+	probe: 1200,
+	// Between two attempts to connect while the page is visible.
+	again: 400,
+	// Between two attempts to connect while the page is hidden.
+	hidden: 5000,
+	// Between two pings; if one check comes late, this is still well before `stale`.
+	ping: 700,
+	// After this time without an answer nothing is sent any more.
+	stale: 1300,
+	// After this time without an answer the connection is given up.
+	dead: 2600,
 	burst: 10,
-	full: 2000, // between two attempts to subscribe
-	knock: 2600, // an attempt to open a WebSocket is given up, since it delays the next attempt
+	// Between two attempts to subscribe.
+	full: 2000,
+	// An attempt to open a WebSocket is given up, since it delays the next attempt.
+	knock: 2600,
 };
 // After a timeout, Chromium's next fetch waits many seconds for the abandoned connection. Chromium's
 // WebSockets do not wait for it.
