@@ -116,6 +116,9 @@ import Testing
     try await visit.touch("click #song-next")
     try await shows(hostile, then: "on the bar: Three")
     try await shows("Three", then: "the last song")
+    #expect(
+      try await visit.evaluate("getComputedStyle(document.querySelector('#song-next')).visibility")
+        == "hidden")
     try await visit.end()
   }
 
@@ -124,6 +127,36 @@ import Testing
     try await visit.arrive()
     try await visit.until("tactus.state.values['set/titles/1']?.[0] === 0")
     #expect(try await visit.evaluate("document.querySelector('#set').hidden") == "true")
+    // Sound shows how to add a song, and no buttons without effect.
+    try await visit.show("sound")
+    let card =
+      "[...document.querySelectorAll('#sound .card')].find((c) => c.textContent.startsWith('Set list'))"
+    let buttons = "[...\(card).querySelectorAll('button')].filter((b) => b.checkVisibility()).length"
+    try await visit.until(
+      "\(card).textContent.includes('No songs: tactus send set/add adds one') && \(buttons) === 0")
+    try await visit.send("set/add", "Opener = tempo 128")
+    try await visit.until("\(card).textContent.includes('No song yet') && \(buttons) > 3")
+    try await visit.end()
+  }
+
+  @Test func `the Sound view says why a click that is on is silent`() async throws {
+    let visit = try await Visit("--click")
+    try await visit.ask("size 390 844 touched")
+    try await visit.arrive()
+    try await visit.show("sound")
+    let said =
+      "[...document.querySelectorAll('#sound .banner')].filter((b) => b.checkVisibility()).map((b) => b.textContent).join()"
+    try await visit.until("\(said).startsWith('Silent: connected to nothing.')")
+    let found = try await visit.ask("axe")
+    #expect(found["count"] == .number(0), "\(visit.text(found["findings"]))")
+    let press = "click \"#sound [data-address='click'] [role=switch]\""
+    try await visit.touch(press)
+    try await visit.until("\(said) === ''")
+    try await visit.touch(press)
+    try await visit.until("click/connected", is: "1")
+    try await visit.until("\(said) === ''")
+    try await visit.send("click/volume", "0")
+    try await visit.until("\(said) === 'Silent: its volume is 0.'")
     try await visit.end()
   }
 

@@ -129,7 +129,7 @@ export function outputForm(desk) {
 	return form;
 }
 
-// The current song, the next one, and the buttons to move on.
+// The current song, the next one, and the buttons to move on; without songs, how to add one.
 export function setList(desk) {
 	const told = (path, word) => {
 		const text = make("small");
@@ -137,8 +137,13 @@ export function setList(desk) {
 		return text;
 	};
 	const song = make("b");
-	desk.watch("set/song", ([title]) => (song.textContent = title || "No song yet"));
 	const go = (verb, what, path, ...on) => button(desk, verb, what, path, () => [1, ...on]);
 	const ways = [go("Back", "in the set", "set/previous"), go("Next", "song", "set/next"), go("Next on the bar", "song", "set/next", "bar")];
-	return make("div.row.set", {}, make("p.help", {}, song, " ", told("set/coming", "then"), " ", told("set/waits", "waits for its bar:")), make("div.line", {}, ...ways));
+	const line = make("div.line", {}, ...ways);
+	const show = () => {
+		line.hidden = desk.value("set/titles/1") === 0;
+		song.textContent = desk.value("set/song") || (line.hidden ? "No songs: tactus send set/add adds one" : "No song yet");
+	};
+	for (const path of ["set/song", "set/titles/1"]) desk.watch(path, show);
+	return make("div.row.set", {}, make("p.help", {}, song, " ", told("set/coming", "then"), " ", told("set/waits", "waits for its bar:")), line);
 }

@@ -12,7 +12,7 @@ import { findingElement } from "./trouble.js";
 // Without a name, an address has its title from the table. The other entries, such as `phone` or `pattern`,
 // are built by functions.
 const soundCards = `
-Click: click, click/volume Volume, click/sound Sound, pattern, click/subdivision, click/swing Swing, click/when It plays, count/in
+Click: click, silence, click/volume Volume, click/sound Sound, pattern, click/subdivision, click/swing Swing, click/when It plays, count/in
 phone
 MIDI clock: clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off by at most, clock/swing Swing, clock/settle Time to settle
 Pulses: pulse, pulse/rate Per beat, pulse/swing Swing, pulse/offset Earlier by, pulse/jitter Off by at most, run/offset
@@ -31,8 +31,9 @@ Launch: launch, count/in, stop/when, stop/at, launch/align Start exactly, launch
 Drift: drift Sound card's rate, drift/lag, drift/correct Correct it, drift/above Correct above, drift/corrections Corrections
 page`;
 
-// Cards that show only their first line while their part is switched off, each with the row that switches it.
-const switches = { "MIDI clock": "clock", Pulses: "pulse", "Link Audio": "link/audio", "Other rooms": "far/rooms" };
+// Cards that show only their first line while their part is off or empty, each with the row whose value is
+// then 0.
+const switches = { "MIDI clock": "clock", Pulses: "pulse", "Set list": "set/titles/1", "Link Audio": "link/audio", "Other rooms": "far/rooms" };
 
 const groups = `Link: link startstop peers quantum meter align, Lead: lead, Tempo: tempo timeline, Launch: launch count,
 Transport: transport playing start stop toggle rewind locate record song, Drift: drift, Click: click, MIDI clock: clock, Pulses: pulse run,
@@ -66,7 +67,8 @@ export class Sections {
 			this.play.applyLock();
 			this.isBuilt = true;
 		} catch (error) {
-			console.warn(error); // the sections are built later
+			// The sections are built later.
+			console.warn(error);
 		} finally {
 			this.isBuilding = false;
 		}
@@ -82,14 +84,14 @@ export class Sections {
 		}
 	}
 
-	// Shows only the first row of a card whose part is off.
+	// Shows only the first row of a card whose part is off or empty.
 	fold(card, path) {
 		if (!path) return;
 		this.desk.watch(path, ([value]) => card.classList.toggle("folded", value === 0));
 	}
 
 	line(text) {
-		const special = { pattern: () => this.pattern(), channels: () => channelList(this.desk), outputs: () => make("div.outputs"), "new-output": () => outputForm(this.desk), set: () => setList(this.desk) }[text];
+		const special = { silence: () => this.silence(), pattern: () => this.pattern(), channels: () => channelList(this.desk), outputs: () => make("div.outputs"), "new-output": () => outputForm(this.desk), set: () => setList(this.desk) }[text];
 		if (special) return [special()];
 		const [path, ...name] = text.split(" ");
 		const row = this.rows.get(path);
@@ -101,6 +103,19 @@ export class Sections {
 		const { element, draw } = patternEditor(this.desk, this.session, this.clock);
 		this.drawers.push(draw);
 		return element;
+	}
+
+	// Why a click that is on cannot be heard.
+	silence() {
+		const box = make("p.banner wrong");
+		const reasons = [["jack/connected", "no JACK server"], ["click/connected", "connected to nothing. Switch it off and on, or connect click_1 in a patchbay"], ["click/volume", "its volume is 0"]];
+		const show = () => {
+			const [, why] = reasons.find(([path]) => this.desk.value(path) === 0) ?? [];
+			box.hidden = !why || this.desk.value("click") !== 1;
+			box.textContent = `Silent: ${why}.`;
+		};
+		for (const path of ["click", ...reasons.map(([path]) => path)]) this.desk.watch(path, show);
+		return box;
 	}
 
 	special(name) {

@@ -25,7 +25,8 @@ export function showSongs(desk, session) {
 		const coming = desk.value("set/coming", "");
 		$("song").textContent = desk.value("set/song") || "No song yet";
 		$("song-coming").textContent = waits ? `on the bar: ${waits}` : coming ? `then ${coming}` : "the last song";
-		$("song-next").disabled = !coming;
+		// Hidden with its space, so that no other button moves under a finger that taps twice.
+		$("song-next").style.visibility = coming ? "" : "hidden";
 		mark();
 	};
 	let shown = [];
