@@ -1,37 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import Synchronization
 import TactusTestSupport
 import Testing
 
 /// Two machines with a JACK server and a tactus each, whose transports stay at one place of the song.
 @Suite(.serialized) struct OneSongTests {
-  /// A host of the lab with its transport. If its rate is not the lab's, it has a JACK server of its own.
+  /// A host of the lab with its transport. If its rate is not the lab's, or if the server shall be restarted,
+  /// the host has a jackd of its own.
   private final class Machine {
     let stage: LabStage
     let host: Int
     let rate: Int
-    let transport: LabPeer
-    private let server: ChildProcess?
+    private(set) var transport: LabPeer
+    private var server: ChildProcess?
     private(set) var tactus: ChildProcess
-    private var environment: [String] { server == nil ? [] : ["env", "JACK_DEFAULT_SERVER=another"] }
+    private let environment: [String]
 
-    init(_ host: Int, rate: Int = 48_000, in stage: LabStage) async throws {
+    init(_ host: Int, rate: Int = 48_000, isOwn: Bool = false, in stage: LabStage) async throws {
       (self.stage, self.host, self.rate) = (stage, host, rate)
-      var environment: [String] = []
-      server =
-        rate == 48_000
-        ? nil
-        : try ChildProcess(
-          stage.command(
-            on: host,
-            ["jackd", "--realtime", "--realtime-priority", "10", "--port-max", "512", "--name", "another"]
-              + ["-d", "dummy", "--rate", "\(rate)", "--period", "256"]))
-      if server != nil {
-        environment = ["env", "JACK_DEFAULT_SERVER=another"]
-        try await Task.sleep(for: .seconds(2))
-      }
+      environment = isOwn ? ["env", "--unset=LD_LIBRARY_PATH", "JACK_DEFAULT_SERVER=another"] : []
+      if isOwn { server = try await Self.jackd(rate: rate, in: stage, on: host) }
       transport = try LabPeer(.program(environment + [Lab.tool, "peer", "jack"]), in: stage, on: host)
       tactus = try Self.tactus(environment, in: stage, on: host)
+    }
+
+    private static func jackd(rate: Int, in stage: LabStage, on host: Int) async throws -> ChildProcess {
+      let server = try ChildProcess(
+        stage.command(
+          on: host,
+          ["env", "--unset=LD_LIBRARY_PATH", "jackd", "--realtime", "--realtime-priority", "10"]
+            + [
+              "--port-max", "512", "--name", "another", "-d", "dummy", "--rate", "\(rate)", "--period", "256",
+            ]))
+      try await Task.sleep(for: .seconds(2))
+      return server
+    }
+
+    /// Restarts the host's own JACK server. Its transport then stands at frame 0.
+    func restartServer() async throws {
+      server?.signal(SIGKILL)
+      await server?.status()
+      await transport.kill()
+      server = try await Self.jackd(rate: rate, in: stage, on: host)
+      transport = try LabPeer(.program(environment + [Lab.tool, "peer", "jack"]), in: stage, on: host)
     }
 
     private static func tactus(_ environment: [String], in stage: LabStage, on host: Int) throws
@@ -117,11 +129,14 @@ import Testing
     return (.infinity, .infinity)
   }
 
-  private func pair(_ rates: [Int] = [48_000, 48_000]) async throws -> [Machine] {
-    let stage = try await LabStage("--hosts", "2")
+  /// Two hosts of a lab. `own`: the number of the host that has a jackd of its own.
+  private func pair(rate: Int = 48_000, own: Int? = nil, onPipeWire: Bool = false) async throws -> [Machine] {
+    let stage =
+      try await onPipeWire ? LabStage("--hosts", "2", "--pipewire") : LabStage("--hosts", "2")
     var machines: [Machine] = []
-    for (place, rate) in rates.enumerated() {
-      machines.append(try await Machine(place + 1, rate: rate, in: stage))
+    for host in 1...2 {
+      let isOwn = host == own
+      machines.append(try await Machine(host, rate: isOwn ? rate : 48_000, isOwn: isOwn, in: stage))
     }
     for machine in machines { try await machine.awaitPeer() }
     // One of the two has joined the other's session, and has another beat.
@@ -137,7 +152,7 @@ import Testing
 
   /// Starts, locates as a user of tactus and as a DAW, and stops. Returns the milliseconds between the
   /// rolling transports.
-  private func roll(_ machines: [Machine], turn: Int) async throws -> [Double] {
+  private func roll(_ machines: [Machine], turn: Int, locates: Int = 6) async throws -> [Double] {
     var apart: [Double] = []
     func judge(_ what: String, _ known: String) async throws {
       var found = try await agree(machines)
@@ -152,7 +167,7 @@ import Testing
     try await machines[turn % 2].transport.ask("play")
     for machine in machines { try await machine.transport.wait("playing", "true") }
     try await judge("start", known)
-    for locate in 0..<6 {
+    for locate in 0..<locates {
       let machine = machines[locate % 2], place = (locate * 11) % 40 + 60 * (locate % 2) + 4
       let isDAW = locate % 3 == 2
       let known = try await lost(machines)
@@ -173,7 +188,7 @@ import Testing
 
   @Test(arguments: [48_000, 44_100])
   func `two hosts start and locate as one, from either side`(rate: Int) async throws {
-    let machines = try await pair([48_000, rate])
+    let machines = try await pair(rate: rate, own: rate == 48_000 ? nil : 2)
     var standing: [Double] = [], rolling: [Double] = [], times: [Double] = []
     for turn in 0..<20 {
       let beat = Double((turn * 7) % 32) + 4.5
@@ -233,5 +248,130 @@ import Testing
       #expect(try await !PeerStatus(machine.transport.answer(to: "status")).isPlaying)
     }
     for machine in machines { await machine.end() }
+  }
+
+  @Test(.enabled(if: Lab.hasPipeWire))
+  func `a host on PipeWire and a host on jackd locate as one`() async throws {
+    let machines = try await pair(own: 1, onPipeWire: true)
+    var standing: [Double] = []
+    for turn in 0..<4 {
+      let beat = Double((turn * 7) % 32) + 4.5
+      try await machines[turn % 2].locate(to: beat)
+      standing.append(try await agree(machines, near: beat).apart)
+    }
+    let rolling = try await roll(machines, turn: 0, locates: 2)
+    print("song sync with PipeWire: standing \(standing.max() ?? 0) ms apart at most; rolling \(rolling) ms")
+    #expect((standing.max() ?? 9) < 0.1 && (rolling.max() ?? 0) < 1, "\(standing), \(rolling)")
+    for machine in machines { await machine.end() }
+  }
+
+  /// The restarted transport stands at the song's beginning, as nobody has pressed play there.
+  @Test func `a host whose jackd restarts comes back, and the other host plays on`() async throws {
+    let machines = try await pair(own: 2)
+    try await machines[0].locate(to: 20)
+    _ = try await agree(machines, near: 20)
+    try await machines[0].transport.ask("play")
+    for machine in machines { try await machine.transport.wait("playing", "true") }
+    let before = try await begins(machines)[0]
+    let known = try await machines[0].send("jack/lost")
+    try await machines[1].restartServer()
+    // tactus is back in JACK when it shows the bar and beat.
+    try await machines[1].transport.wait("bbt", "true", seconds: 30)
+    for _ in 0..<8 {
+      #expect(try await machines[0].transport.status().isPlaying)
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    try await machines[1].transport.ask("play")
+    try await machines[1].transport.wait("playing", "true")
+    try await Task.sleep(for: .seconds(2))
+    let found = try await agree(machines)
+    let moved = try await abs(begins(machines)[0] - before) * 1000
+    print("song sync: back again \(found.apart) ms apart, and the other has moved by \(moved) ms")
+    guard try await machines[0].send("jack/lost") == known else { return notJudged("a server lost a cycle") }
+    #expect(found.apart < 0.5 && moved < 6)
+    for machine in machines { await machine.end() }
+  }
+
+  @Test func `LinkHut shows the same with song sync as without`() async throws {
+    let machines = try await pair()
+    let hut = try LabPeer(.linkhut, in: machines[0].stage)
+    try await hut.ask("enable on")
+    try await hut.ask("sync on")
+    try await hut.wait("peers", "2")
+    try await Task.sleep(for: .seconds(1))
+    let known = try await lost(machines)
+    let watch = Watch(hut)
+    for (turn, beat) in [4.5, 11, 27].enumerated() {
+      try await machines[turn % 2].locate(to: beat)
+      #expect(try await agree(machines, near: beat).apart < 0.1)
+    }
+    try await machines[0].transport.ask("play")
+    for machine in machines { try await machine.transport.wait("playing", "true") }
+    _ = try await machines[1].send("locate", "64")
+    try await Task.sleep(for: .milliseconds(1500))
+    try await machines[0].locate(to: 5)
+    try await Task.sleep(for: .milliseconds(1500))
+    try await machines[1].transport.ask("stop")
+    for machine in machines { try await machine.transport.wait("playing", "false") }
+    try await Task.sleep(for: .seconds(1))
+    #expect(try await agree(machines).apart < 0.1)
+    var seen = try await watch.end()
+    #expect(
+      seen.states == ["120 BPM, 2 peers, stopped", "120 BPM, 2 peers, playing", "120 BPM, 2 peers, stopped"])
+    // LinkHut starts and stops the session.
+    try await hut.ask("play")
+    for machine in machines { try await machine.transport.wait("playing", "true") }
+    let second = Watch(hut)
+    try await Task.sleep(for: .seconds(1))
+    seen.moves += try await second.end().moves
+    try await hut.ask("stop")
+    for machine in machines { try await machine.transport.wait("playing", "false") }
+    try await Task.sleep(for: .seconds(1))
+    #expect(try await agree(machines).apart < 0.1)
+    print("song sync beside LinkHut: its phase moved by \(seen.moves.map(abs).max() ?? 9) beats at most")
+    if try await lost(machines) == known {
+      #expect((seen.moves.map(abs).max() ?? 9) < 0.2)
+    } else {
+      notJudged("LinkHut's beat: a server lost a cycle")
+    }
+    for machine in machines { await machine.end() }
+  }
+
+  /// Reads LinkHut's line again and again, until `end`.
+  private final class Watch: Sendable {
+    struct Seen: Sendable {
+      /// The tempo, number of peers and state, each time that one of them changes.
+      var states: [String] = []
+      /// The beats by which the shown phase is off the first, counted on at 120 BPM.
+      var moves: [Double] = []
+    }
+
+    /// Whether the watch shall end. A class, because an atomic value can't be captured.
+    private final class End: Sendable { let isDue = Atomic(false) }
+    private let over = End()
+    private let task: Task<Seen, any Error>
+
+    init(_ hut: LabPeer) {
+      let over = over
+      task = Task {
+        var seen = Seen(), first: Double?
+        while !over.isDue.load(ordering: .relaxed) {
+          let status = try await hut.status()
+          let state =
+            "\(Int(status.tempo)) BPM, \(status.peers) peers, \(status.isPlaying ? "playing" : "stopped")"
+          if state != seen.states.last { seen.states.append(state) }
+          let beat = status.beat - Double(status.time) / 500_000
+          // If LinkHut starts, its beat moves by whole bars.
+          seen.moves.append(Interop.distance(beat, first ?? beat))
+          first = first ?? beat
+        }
+        return seen
+      }
+    }
+
+    func end() async throws -> Seen {
+      over.isDue.store(true, ordering: .relaxed)
+      return try await task.value
+    }
   }
 }

@@ -218,4 +218,30 @@ import Testing
       #expect(abs(apart - Double(distance)) < 0.004, "turn \(turn): \(apart) beats")
     }
   }
+
+  /// A line that is set before the two machines are in one session belongs to the session that one of them
+  /// leaves.
+  @Test(arguments: campaign(1...3 as ClosedRange<UInt64>))
+  func `a song line set from the moment at which two machines meet is kept`(seed: UInt64) {
+    var conditions = NetworkConditions()
+    (conditions.delay, conditions.jitter, conditions.loss) = (Micros(1_000), Micros(2_000), 0.15)
+    var count = 0
+    for turn in 0..<30 {
+      let world = LinkWorld(seed: seed << 8 + UInt64(turn), conditions: conditions)
+      for peer in 0...1 {
+        world.plug(world.addPeer(host: Micros(Int64(peer) * 5_000_000)))
+        world.handle(.enableSongSync(true), by: peer)
+      }
+      world.setEnabled(true, peer: 0)
+      world.run(for: Micros(3_000_000))
+      world.setEnabled(true, peer: 1)
+      world.run(for: Micros(600_000 + Int64(turn / 2) * 100_000))
+      guard world.peers[0].snapshot.session == world.peers[1].snapshot.session else { continue }
+      count += 1
+      decide(turn % 2, song: 30, in: world)
+      world.run(for: Micros(2_000_000))
+      expectOnePlace([0, 1], song: 30, world, "seed \(seed), turn \(turn)")
+    }
+    #expect(count > 10)
+  }
 }

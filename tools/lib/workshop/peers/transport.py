@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JACK's transport as a peer: what every JACK client can see and do, driven by lines (lines.py).
 
-`time` is when the shown frame's cycle began, by JACK's clock; `latency` is how much later the hardware is
-heard. The client has no ports. JACK calls it only if it is timebase master or counts relocations; otherwise
+`time` is when the shown frame's cycle began, by Link's clock, which is also jackd's; `latency` is how much
+later the hardware is heard. The client has no ports. JACK calls it only if it is timebase master or counts relocations; otherwise
 it only asks JACK."""
 
 import ctypes
@@ -16,6 +16,7 @@ from . import lines
 from .lines import Fields
 
 OUTPUT_LATENCY = 1  # JackPlaybackLatency
+SAME_CLOCK = 5000  # microseconds
 
 
 class Master:
@@ -55,7 +56,7 @@ class Transport:
     def status(self) -> Fields:
         state, position = self.client.transport_query_struct()
         shown = {"playing": state == jack.ROLLING, "waiting": state == jack.STARTING, "frame": position.frame,
-                 "time": position.usecs, "latency": self.latency(position.frame_rate),
+                 "time": position.usecs - self.ahead(), "latency": self.latency(position.frame_rate),
                  "bbt": bool(position.valid & jack.POSITION_BBT), "tempo": 0.0, "bar": 0, "beat": 0.0, "phase": 0.0,
                  "pid": os.getpid(), "relocations": self.relocations}
         if shown["bbt"] and position.ticks_per_beat > 0:
@@ -71,6 +72,13 @@ class Transport:
             address = int(jack._ffi.cast("uintptr_t", port._ptr))
             ctypes.CDLL("libjack.so.0").jack_port_get_latency_range(ctypes.c_void_p(address), OUTPUT_LATENCY, found)
         return float(found[1] * 1_000_000 / max(1, rate))
+
+    def ahead(self) -> int:
+        """The microseconds by which JACK's clock is ahead of Link's: PipeWire has another clock than jackd."""
+        library = ctypes.CDLL("libjack.so.0")
+        library.jack_get_time.restype = ctypes.c_uint64
+        ahead = int(library.jack_get_time()) - lines.link_time()
+        return ahead if abs(ahead) > SAME_CLOCK else 0
 
     def beat(self) -> Fields:
         return self.status()
