@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JACK's transport against the beat of the reference Link library: the bar and beat that tactus shows, beside a naive
 bridge's; starts from the transport and from a Link peer, as a DAW that counts frames hears them, alone and beside a client
-that needs 200 ms; two machines with song sync. Under 10 minutes, with --quick two. docs/benchmarks.md says how it measures and what its own error is."""
+that needs 200 ms; two machines with song sync, also with DAWs. Under 18 minutes, with --quick two. docs/benchmarks.md says how it
+measures and what its own error is."""
 
 import math
 from statistics import median
@@ -9,7 +10,7 @@ from typing import Any
 
 from .. import build
 from ..options import Parser
-from . import table
+from . import song_scene, table
 from .actors import middle
 
 Line = dict[str, Any]
@@ -24,7 +25,7 @@ def scenes(quick: bool) -> list[Line]:
         return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[120], seconds=5),
                 scene("start", "starts, jackd, 256 frames", slowed=False, tempos=[120], quantums=[1], rounds=2),
                 scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2),
-                scene("song", "song sync: a DAW's locates on two machines", hosts=2, locates=6)]
+                scene("song", "song sync: a JACK client's locates on two machines", hosts=2, locates=6)]
     # The tempo of 300 BPM comes first: its bars are short, so tactus learns quickly how long the slow client
     # needs for a start.
     matrix = {"tempos": [300, 120, 20], "quantums": [1, 4, 7]}
@@ -34,7 +35,16 @@ def scenes(quick: bool) -> list[Line]:
             scene("start", "starts, jackd, 256 frames", slowed=False, rounds=2, **matrix),
             scene("start", "starts beside a client that needs 200 ms", slowed=True, rounds=1, **matrix),
             scene("start", "starts on PipeWire", pipewire=True, slowed=False, tempos=[120], quantums=[1, 4], rounds=2),
-            scene("song", "song sync: a DAW's locates on two machines", hosts=2, locates=50)]
+            scene("song", "song sync: a JACK client's locates on two machines", hosts=2, locates=50),
+            *song_scenes()]
+
+
+def song_scenes() -> list[Line]:
+    """The scenes in which DAWs locate on two machines."""
+    pairs = [("Hydrogen on two machines", ["hydrogen", "hydrogen"], False), ("Hydrogen and Ardour", ["hydrogen", "ardour"], False),
+             ("Hydrogen on jackd and on PipeWire", ["hydrogen", "hydrogen"], True)]
+    return [scene("daws", f"song sync: {title}", hosts=2, daws=daws, pipewire=pipewire, locates=20, starts=4)
+            for title, daws, pipewire in pairs]
 
 
 def scenes_on(suite: str, quick: bool) -> list[Line]:
@@ -67,6 +77,8 @@ def shown(result: Line) -> str:
                     if apart else "  none could be judged")
         text.append(f"  from a locate to the other's roll, ms: {middle([line['milliseconds'] for line in found])}")
         return "\n".join(text) + "\n"
+    if result["scene"]["kind"] == "daws":
+        return "\n".join([*text, *song_scene.shown(result["lines"])]) + "\n"
     starts: dict[tuple[str, ...], list[tuple[Line, int]]] = {}
     for line in result["lines"]:
         if line["type"] in ("host", "end") and line["section"].count("_") == 4:
@@ -98,6 +110,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--on", default="", metavar="SUITE",
                         help="only starts, on the PipeWire and the jackd of Debian trixie, or of sid with a --tactus that was compiled there, "
                              "at 256 and 1024 frames (tools/lab --root)")
+    parser.add_argument("--daws", action="store_true", help="only song sync between DAWs on two machines")
     parser.add_argument("--tactus", metavar="PROGRAM", help="this build of tactus (default: .build/release/tactus, built first)")
 
 
@@ -108,5 +121,5 @@ def ready(options: Any) -> None:
 
 
 def measure(options: Any) -> tuple[object, bool]:
-    chosen = scenes_on(options.on, options.quick) if options.on else scenes(options.quick)
+    chosen = scenes_on(options.on, options.quick) if options.on else song_scenes() if options.daws else scenes(options.quick)
     return table.play(chosen, "bench.host_scene", options, shown)

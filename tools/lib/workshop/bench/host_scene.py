@@ -4,15 +4,13 @@
 import json
 import math
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from .. import listening
-from ..common import LAB, say
 from ..listening.recorder import Recorder
 from ..listening.report import Message
 from ..peers import driver
-from . import actors
+from . import actors, song_scene
 
 RATE = 48000
 Scene = dict[str, Any]
@@ -109,47 +107,6 @@ def start(scene: Scene) -> None:
         slow.end()
 
 
-def beginnings(transports: Sequence[driver.Peer], looks: int) -> list[float]:
-    """For each rolling transport, the microsecond at which the song began; without a number, it does not roll. The hosts of a
-    lab have one clock. JACK takes a cycle's time when the server wakes up: late on a busy machine, and never early."""
-    found = [math.inf] * len(transports)
-    for _ in range(looks):
-        for place, transport in enumerate(transports):
-            seen = transport.ask("status")
-            begun = seen["time"] - seen["frame"] * 1e6 / RATE
-            found[place] = min(found[place], begun) if seen["playing"] else math.nan
-        time.sleep(0.002)
-    return found
-
-
-def song(scene: Scene) -> None:
-    """Lets a JACK client locate on one of two rolling hosts in turn. Song sync makes the other follow."""
-    programs = [driver.Program([LAB, "on", str(host), scene["tactus"], "--no-tui", "--startstop", "--song-sync", "--launch=beat"])
-                for host in (1, 2)]
-    transports = [driver.Peer("jack", host) for host in (1, 2)]
-    time.sleep(4)
-    transports[0].ask("locate 480000")
-    time.sleep(1)
-    transports[0].ask("play")
-    time.sleep(3)
-    for turn in range(scene["locates"]):
-        here, there = transports[turn % 2], transports[(turn + 1) % 2]
-        before, = beginnings([there], 1)
-        began = time.monotonic()
-        here.ask(f"locate {480000 + 1200000 * (turn % 2) + 7001 * turn}")
-        # The song moves by many seconds. A beat is half a second long.
-        while not abs(beginnings([there], 1)[0] - before) >= 1e6 and time.monotonic() < began + 5:
-            pass
-        after = time.monotonic() - began
-        time.sleep(1.5)
-        one, other = beginnings(transports, 12)
-        say({"type": "song", "apart": one - other, "milliseconds": 1000 * after})
-    for program in programs:
-        program.end()
-    for transport in transports:
-        transport.end()
-
-
 def main(words: list[str]) -> None:
     scene = json.loads(words[0])
-    {"bbt": bbt, "start": start, "song": song}[scene["kind"]](scene)
+    {"bbt": bbt, "start": start, "song": song_scene.song, "daws": song_scene.daws}[scene["kind"]](scene)
