@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What tactus and LinkHut play, judged in the same run by tools/listen: clicks against the beat of the reference Link
-library, MIDI clock, process callback times. About 9 minutes, with --quick under one. --json has a list of every beat.
+library, MIDI clock, swing, process callback times. About 11 minutes, with --quick under one. --json has a list of every beat.
 docs/benchmarks.md says how it measures and what its own error is."""
 
 from typing import Any
@@ -11,7 +11,7 @@ from ..options import Parser, names, within
 from . import table
 
 Scene = dict[str, Any]
-NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "pulse", "callback"]
+NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "pulse", "swing", "callback"]
 
 
 def steady(bpm: float, seconds: float) -> Scene:
@@ -65,6 +65,7 @@ def full() -> list[Scene]:
               victims=["server", "tactus", "LinkHut"]),
         scene("clock", "MIDI clock from odd places", "clock"),
         scene("pulse", "pulses between two frames", "pulse", seconds=60),
+        scene("swing", "eighths that swing by 60 %", "swing", tempos={"20": 60, "120": 20, "300": 10}),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=12),
     ]
     return found

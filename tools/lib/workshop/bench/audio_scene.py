@@ -31,6 +31,11 @@ STUDIO = ([f"--out=clock-{n}=clock offset={3 * n - 10} when=always" for n in ran
           + [f"--out=pulse-{n}=pulse rate={rate}" for n, rate in enumerate(("24", "4", "3/2", "1/bar", "96", "1/64bars"))]
           + ["--out=top=reset", "--out=gate=run"])
 
+# With a swing of 60 %, edges are on fifths of a beat, and clocks on its 60ths. Without the swing, half of them would not be.
+SWUNG = {"tactus:click_1@5": ["--click", "--click-subdivision=2", "--click-swing=60/8"],
+         "tactus:swung-pulse@5": ["--out=swung-pulse=pulse rate=2 swing=60/8"],
+         "tactus:swung-clock@60": ["--out=swung-clock=clock swing=60/8 when=always"]}
+
 
 @contextlib.contextmanager
 def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Mapping[str, str] | None = None
@@ -169,6 +174,21 @@ def pulse(scene: Scene) -> None:
         sys.exit(1)
 
 
+def swing(scene: Scene) -> None:
+    """Judges a click, a pulse and a MIDI clock that swing. The listener also expects edges where the swing has none, so what it
+    misses says nothing."""
+    ear = listening.Ear(["--tempo", "131", *SWUNG], lambda message: say({**message, "missing": []}))
+    player = actors.tactus(scene["tactus"], *(option for options in SWUNG.values() for option in options))
+    ear.wait_for_peers(1)
+    time.sleep(17)  # until JACK's own clock, by which we judge, has settled after the server's start
+    for bpm, seconds in scene["tempos"].items():
+        ear.tell(f"tempo {bpm}")
+        time.sleep(2 + 120 / float(bpm))
+        ear.section(f"{bpm}_BPM", seconds)
+    ear.end()
+    player.end()
+
+
 def main(words: list[str]) -> None:
     scene = json.loads(words[0])
-    {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "pulse": pulse, "callback": callback}[scene["kind"]](scene)
+    {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "pulse": pulse, "swing": swing, "callback": callback}[scene["kind"]](scene)

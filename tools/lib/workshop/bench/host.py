@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JACK's transport against the beat of the reference Link library: the bar and beat that tactus shows, beside a naive
 bridge's; starts from the transport and from a Link peer, as a DAW that counts frames hears them, alone and beside a client
-that needs 200 ms; two machines with song sync, also with DAWs. Under 18 minutes, with --quick two. docs/benchmarks.md says how it
+that needs 200 ms; two machines with song sync, also with DAWs. Under 20 minutes, with --quick two. docs/benchmarks.md says how it
 measures and what its own error is."""
 
 import math
@@ -43,8 +43,9 @@ def song_scenes() -> list[Line]:
     """The scenes in which DAWs locate on two machines."""
     pairs = [("Hydrogen on two machines", ["hydrogen", "hydrogen"], False), ("Hydrogen and Ardour", ["hydrogen", "ardour"], False),
              ("Hydrogen on jackd and on PipeWire", ["hydrogen", "hydrogen"], True)]
-    return [scene("daws", f"song sync: {title}", hosts=2, daws=daws, pipewire=pipewire, locates=20, starts=4)
-            for title, daws, pipewire in pairs]
+    return [*(scene("daws", f"song sync: {title}", hosts=2, daws=daws, pipewire=pipewire, locates=20, starts=4)
+              for title, daws, pipewire in pairs),
+            scene("loops", "song sync: a loop of four bars in Qtractor", hosts=2, daws=["hydrogen", "qtractor"], turns=10)]
 
 
 def scenes_on(suite: str, quick: bool) -> list[Line]:
@@ -77,7 +78,7 @@ def shown(result: Line) -> str:
                     if apart else "  none could be judged")
         text.append(f"  from a locate to the other's roll, ms: {middle([line['milliseconds'] for line in found])}")
         return "\n".join(text) + "\n"
-    if result["scene"]["kind"] == "daws":
+    if result["scene"]["kind"] in ("daws", "loops"):
         return "\n".join([*text, *song_scene.shown(result["lines"])]) + "\n"
     starts: dict[tuple[str, ...], list[tuple[Line, int]]] = {}
     for line in result["lines"]:

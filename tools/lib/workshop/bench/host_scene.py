@@ -109,4 +109,4 @@ def start(scene: Scene) -> None:
 
 def main(words: list[str]) -> None:
     scene = json.loads(words[0])
-    {"bbt": bbt, "start": start, "song": song_scene.song, "daws": song_scene.daws}[scene["kind"]](scene)
+    {"bbt": bbt, "start": start, "song": song_scene.song, "daws": song_scene.daws, "loops": song_scene.loops}[scene["kind"]](scene)

@@ -21,13 +21,15 @@ BAR = 2 * RATE  # frames of a bar at 120 BPM
 BARS = 8  # of the song that Hydrogen plays
 # If a lab runs PipeWire, host 1 has a jackd of its own all the same.
 JACKD = ["env", "--unset=LD_LIBRARY_PATH", "JACK_DEFAULT_SERVER=another"]
-# For each DAW: the port that it sounds at, the port of its OSC server, and its OSC messages.
+# For each DAW: its session, the port that it sounds at, the port of its OSC server (0: none), and its OSC messages.
 DAWS = {
     "hydrogen": ("hydrogen", "Hydrogen:out_L", 9000, {"play": "/Hydrogen/PLAY", "stop": "/Hydrogen/STOP",
                                                       "locate": "/Hydrogen/RELOCATE f {bar}"}),
     "ardour": ("ardour-follower", "ardour:Click/audio_out 1", 3819, {"play": "/transport_play", "stop": "/transport_stop",
                                                                      "locate": "/locate ii {frame} {rolls}"}),
+    "qtractor": ("qtractor", "Qtractor:Master/out_1", 0, {}),
 }
+LOOP = 4  # bars of the loop in Qtractor's song
 Line = dict[str, Any]
 
 
@@ -59,9 +61,9 @@ def when(onset: Line) -> float | None:
     return time if onset["since_stall"] >= 2 else None
 
 
-def await_jump(transport: driver.Peer, before: float) -> float:
+def await_jump(transport: driver.Peer, before: float, seconds: float = 5) -> float:
     """Waits until the rolling song has moved by a second or more. A beat is half a second long."""
-    return wait_until(lambda: abs(beginnings([transport], 1)[0] - before) >= 1e6, 5)
+    return wait_until(lambda: abs(beginnings([transport], 1)[0] - before) >= 1e6, seconds)
 
 
 def song(scene: Line) -> None:
@@ -114,7 +116,7 @@ class Studio:
     """A host with tactus, its session's DAW, JACK's transport and an ear at the DAW."""
 
     def __init__(self, host: int, daw: str, scene: Line) -> None:
-        self.daw, self.tactus = daw, scene["tactus"]
+        self.daw, self.tactus, self.period = daw, scene["tactus"], int(scene["period"])
         session, self.sound, self.osc, self.messages = DAWS[daw]
         self.at = [os.environ["LAB_AT"], "0", str(host)]
         if scene.get("pipewire") and host == 1:
@@ -123,7 +125,7 @@ class Studio:
                                           "another", "-d", "dummy", "--rate", str(RATE), "--period", str(scene["period"])])
             time.sleep(2)
         self.home = pathlib.Path(os.environ["LAB_DIR"], f"home-{host}")
-        {"hydrogen": self.furnish_hydrogen, "ardour": self.furnish_ardour}[daw]()
+        {"hydrogen": self.furnish_hydrogen, "ardour": self.furnish_ardour, "qtractor": self.furnish_qtractor}[daw]()
         self.program = driver.Program([*self.at, "env", f"HOME={self.home}", LAB, "screen", self.tactus, "session", "start", session, "--",
                                        "--startstop", "--song-sync", "--launch=beat"])
         self.transport = driver.Peer([*self.at, LAB, "peer", "jack"])
@@ -171,6 +173,12 @@ class Studio:
         self.file(".config/ardour7/config", text)
         self.file(".config/ardour7/instant.xml", "<instant><no-memory-warning/></instant>")
 
+    def furnish_qtractor(self) -> None:
+        """A song with a loop. Ardour 7 does not loop while it follows JACK's transport."""
+        text = pathlib.Path(ROOT, "sessions", "qtractor", "tactus.qtr").read_text().replace("@RATE@", str(RATE))
+        self.file(".local/share/tactus/sessions/qtractor/tactus.qtr",
+                  text.replace("<loop-end>0<", f"<loop-end>{LOOP * BAR}<") + " " * 100)
+
     def output(self, *command: str) -> str:
         done = subprocess.run([*self.at, *command], check=False, capture_output=True, text=True)
         return done.stdout + done.stderr
@@ -179,7 +187,7 @@ class Studio:
         """Waits until the DAW has loaded and tactus is the timebase master again."""
         if math.isnan(wait_until(lambda: self.sound in self.output("jack_lsp").split("\n"), 90)):
             fail("bench", f"{self.daw} has no port {self.sound}", 1)
-        if math.isnan(wait_until(lambda: f":{self.osc:04X} " in self.output("cat", "/proc/net/udp"), 60)):
+        if self.osc and math.isnan(wait_until(lambda: f":{self.osc:04X} " in self.output("cat", "/proc/net/udp"), 60)):
             fail("bench", f"{self.daw} does not listen to OSC", 1)
         calm = 0
         for _ in range(60):
@@ -200,8 +208,11 @@ class Studio:
         return int(self.transport.ask("status")["frame"])
 
     def heard_late(self) -> float:
-        """How many microseconds after its cycle a frame is heard. Ardour sends its sound earlier by the latency."""
-        return 0.0 if self.daw == "ardour" else float(self.transport.ask("status")["latency"])
+        """How many microseconds after its cycle a frame is heard. The sessions' --jack-offset makes up for a DAW that sends its
+        sound earlier: Ardour by the latency, Qtractor by three periods."""
+        latency = float(self.transport.ask("status")["latency"])
+        early: float = {"ardour": latency, "qtractor": 3e6 * self.period / RATE}.get(self.daw, 0.0)
+        return latency - early
 
     def plays(self) -> bool:
         return bool(self.transport.ask("status")["playing"])
@@ -225,11 +236,16 @@ class Pair:
     def lost(self) -> list[str]:
         return [studio.lost() for studio in self.studios]
 
+    def apart(self) -> float:
+        """How many microseconds later the song on host 1 is heard than on host 2."""
+        one, other = (began + studio.heard_late()
+                      for began, studio in zip(beginnings(self.transports, 12), self.studios, strict=True))
+        return one - other
+
     def compare(self, what: str, here: Studio, after: float, known: list[str]) -> None:
         """Compares the rolling transports, and what the ears hear in a bar. Each kick of Hydrogen must be heard on the other
         host, too: at a kick of the same bar, or at a click of Ardour."""
-        one, other = (began + studio.heard_late()
-                      for began, studio in zip(beginnings(self.transports, 12), self.studios, strict=True))
+        apart_by_jack = self.apart()
         for studio in self.studios:
             studio.ears.begin()
         time.sleep(2.6)
@@ -242,7 +258,7 @@ class Pair:
                 apart.append(nearest)
             elif many and many[0] < kick < many[-1]:
                 alone += 1
-        say({"type": "daw", "what": what, "by": here.daw, "apart": one - other, "milliseconds": after, "ears": apart, "alone": alone,
+        say({"type": "daw", "what": what, "by": here.daw, "apart": apart_by_jack, "milliseconds": after, "ears": apart, "alone": alone,
              "heard": [len(few), len(many)], "lost": self.lost() != known})
 
     def stand(self, bar: int, here: Studio, there: Studio) -> None:
@@ -293,12 +309,32 @@ def daws(scene: Line) -> None:
         studio.end()
 
 
+def loops(scene: Line) -> None:
+    """Lets the DAW of host 2 turn its loop."""
+    pair = Pair(scene)
+    there, here = pair.studios
+    there.press("locate", 0)
+    time.sleep(1)
+    here.transport.ask("play")
+    time.sleep(3)
+    for _ in range(scene["turns"]):
+        known, before = pair.lost(), beginnings(pair.transports, 1)
+        await_jump(here.transport, before[1], 3 * LOOP)
+        after = await_jump(there.transport, before[0])
+        time.sleep(3)
+        say({"type": "daw", "what": "turn of a loop", "by": here.daw, "apart": pair.apart(), "milliseconds": after, "ears": [],
+             "alone": 0, "heard": [], "lost": pair.lost() != known})
+    for studio in pair.studios:
+        studio.end()
+
+
 def shown(lines: list[Line]) -> list[str]:
-    """The figures of the scene `daws`: for each thing that a DAW did, how far apart the hosts were, and how soon the other followed."""
+    """The figures of the scenes with DAWs: for each thing that a DAW did, how far apart the hosts were, and how soon the other followed."""
     text = []
-    for what in ("standing locate", "start", "rolling locate", "stop"):
+    for what in ("standing locate", "start", "rolling locate", "stop", "turn of a loop"):
         for by in sorted({line["by"] for line in lines}):
-            found = [line for line in lines if line["what"] == what and line["by"] == by]
+            if not (found := [line for line in lines if line["what"] == what and line["by"] == by]):
+                continue
             judged = [line for line in found if not line["lost"] and math.isfinite(line["apart"])]
             ears = [each for line in judged for each in line["ears"]]
             text.append(f"  {what} by {by}: {len(found)}, of them judged {len(judged)}; transports apart, us: "

@@ -75,7 +75,7 @@ def summary(line: Line) -> list[str]:
             remarks.append(f"{len(line[word])} {word} ({some})")
     if line["lost_in_stalls"]:
         remarks.append(f"{line['lost_in_stalls']} in lost cycles")
-    if line["per_beat"] == 24 and line["by_jack"]["n"]:
+    if line["per_beat"] != 1 and line["by_jack"]["n"]:
         remarks.append(f"{line['beyond_a_frame'] or 'none'} more than a frame off")
     remark = "; ".join(remarks)
     name, jack, wall = line["port"], line["by_jack"], line["by_wall"]
