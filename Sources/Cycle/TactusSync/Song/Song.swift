@@ -27,12 +27,15 @@ struct Song: BitwiseCopyable {
   /// The number of jumps of the song's position: at a start, at a locate, or in another session.
   private(set) var run: UInt64 = 0
   /// The song's position in beats while the transport stands. A tempo change does not move the position. A
-  /// locate moves it to the beat that the new frame has at the tempo of the locate's time, or at a tempo that
-  /// comes within `settlingMicros`: a song of a set list sets the tempo and locates in one moment.
+  /// locate moves it to the beat that the new frame has at the tempo of the locate's time. If the tempo
+  /// changes less than `settlingMicros` before or after the locate, the new tempo counts: a song of a set list
+  /// sets the tempo and locates in one moment, and JACK may still show the bar of the old tempo.
   private(set) var standing = 0.0
   private static let settlingMicros = 200_000.0
-  /// The time of the last locate of the standing transport, and the tempo that gave the frame its beat.
-  private var located = (at: -Double.infinity, beatMicros: 0.0)
+  /// The time of the last locate of the standing transport.
+  private var locatedAt = -Double.infinity
+  /// The tempo of the last cycle in which the transport stood, and the time of its last change.
+  private var tuned = (beatMicros: 0.0, at: -Double.infinity)
   private var standingFrame: UInt32?
   /// The frame and the song's beat at which the transport stands; nil: the transport does not stand.
   var place: SongPlace? { standingFrame.map { SongPlace(frame: $0, beat: standing) } }
@@ -148,25 +151,20 @@ struct Song: BitwiseCopyable {
 
   private mutating func stand(_ now: borrowing CycleContext, here: Double, beat: Double) {
     let frame = now.transport.frame
-    let isLocated = standingFrame != frame
-    let isRetuned = isRetuned(now)
+    if now.heardBeatMicros != tuned.beatMicros { tuned = (now.heardBeatMicros, now.heard.start) }
     if isRolling, isContinuation(frame) {
       standing = songBeat(of: beat)
-      located.at = -.infinity
+      locatedAt = -.infinity
     } else if let landmark, landmark.frame == frame {
       standing = landmark.beat
-      located.at = -.infinity
-    } else if isLocated || isRetuned {
-      standing = here
-      located = (isLocated ? now.heard.start : located.at, now.heardBeatMicros)
+      locatedAt = -.infinity
+    } else {
+      if standingFrame != frame { locatedAt = now.heard.start }
+      let passed = now.heard.start - locatedAt
+      let isRetuned = abs(tuned.at - locatedAt) < Self.settlingMicros
+      if passed == 0 || isRetuned && passed < Self.settlingMicros { standing = here }
     }
     standingFrame = frame
-  }
-
-  /// Whether the tempo has changed shortly after a locate.
-  private func isRetuned(_ now: borrowing CycleContext) -> Bool {
-    guard now.heard.start - located.at < Self.settlingMicros else { return false }
-    return now.heardBeatMicros != located.beatMicros
   }
 
   /// Returns whether the transport stopped without a locate. Then its frame is the last one, or up to two
