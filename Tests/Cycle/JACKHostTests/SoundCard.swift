@@ -7,8 +7,8 @@ import Testing
 /// A client that looks like a sound card. Sound at its physical input is heard `latency` frames later. The
 /// client also has an output, like any program.
 ///
-/// Its latency callback sets nothing: PipeWire's libjack 0.3.65 waits for itself for ever if it gets a request
-/// while the callback sets a latency.
+/// Its latency callback sets nothing: PipeWire's libjack 0.3.65 waits for itself for ever if it gets a
+/// request while the callback sets a latency.
 final class SoundCard {
   let client: JACKClient
   private let port: OpaquePointer

@@ -30,7 +30,9 @@ extension TransportPlan {
     // Another JACK client has located, or the session has other beats: the line may be another one now.
     case .following(_, let origin, _) where report.song.isRolling && report.songOrigin != origin:
       stage = .idle
-    case .following(_, _, let appointment):
+    case .following(_, _, var appointment):
+      // The tempo may have changed since the line came.
+      appointment.place.frame = report.frame(ofBeat: appointment.place.beat) ?? appointment.place.frame
       relocate(appointment.relocation(report), now, rests: rests, ask)
     }
   }

@@ -354,6 +354,23 @@ struct SongSyncTests {
     }
   }
 
+  @Test(arguments: [0, 20, 60, 200])
+  func `a locate with a new tempo takes rolling machines to one frame`(lead: Int) {
+    for launch in [LaunchMoment.beat, .bar] {
+      let ensemble = SongEnsemble([48_000, 44_100], launch: launch)
+      ensemble.start(0)
+      let (own, other, time) = (ensemble.machines[0], ensemble.machines[1], ensemble.now)
+      ensemble.setTempo(72, of: own, at: time)
+      ensemble.play(seconds: 0.02)
+      ensemble.jump(0, to: 48)
+      ensemble.play(seconds: Double(lead) / 1000)
+      ensemble.setTempo(72, of: other, at: time)
+      ensemble.play(seconds: 8)
+      #expect(ensemble.disagreement < Self.limit && ensemble.frameDisagreement < Self.limit, "\(launch)")
+      #expect(own.songBeat(at: ensemble.now) > 48, "\(launch)")
+    }
+  }
+
   @Test func `a new tempo alone leaves standing transports at their frames`() {
     let ensemble = SongEnsemble([48_000, 44_100])
     ensemble.locate(0, to: 9)
