@@ -52,17 +52,27 @@ import Testing
       )
     }
     // A removed output sends Stop first, and the other outputs keep playing.
+    let lost = try await Interop.lostCycles(in: stage)
     ears.say("section now")
     let remove = [tactus, "send", "out/remove", Self.names[7]]
     #expect(try await ChildProcess.run(stage.command(remove)).status == 0)
     try await Task.sleep(for: .seconds(1))
     let told = try await ears.report().filter { $0.bytes != nil }
-    #expect(told.map(\.port) == ["tactus:" + Self.names[7]] && told.map(\.bytes) == ["fc"], "\(told)")
+    // A message does not arrive if its cycle is lost.
+    let hasLost = try await Interop.lostCycles(in: stage) != lost
+    if told.isEmpty, hasLost || !ears.isWhole {
+      notJudged("\(#function): whether a removed output sends Stop")
+    } else {
+      #expect(told.map(\.port) == ["tactus:" + Self.names[7]] && told.map(\.bytes) == ["fc"], "\(told)")
+    }
     // All outputs send Stop when tactus ends.
     ears.say("section now")
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
     let ends = try await ears.report().filter { $0.bytes != nil }
+    guard ends.count == 7 || ears.isWhole else {
+      return notJudged("\(#function): whether all outputs send Stop at the end")
+    }
     #expect(Set(ends.map(\.port)) == Set(Self.names.dropLast().map { "tactus:" + $0 }), "\(ends)")
     #expect(ends.count == 7 && ends.allSatisfy { $0.bytes == "fc" }, "\(ends)")
   }

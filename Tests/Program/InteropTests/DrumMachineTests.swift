@@ -171,19 +171,24 @@ import Testing
     let scene = try await Scene()
     try await scene.awaitLead()
     var waits: [Double] = [], places: [Double] = []
-    for round in 0..<3 {
+    for round in 0..<9 where waits.count < 3 {
       try await Task.sleep(for: .milliseconds(1500 + 130 * round))
+      let lost = try await Interop.lostCycles(in: scene.stage)
       try await scene.drums.ask("play")
       try await scene.transport.wait("playing", "true")
-      waits.append(try await scene.drums.status().beat)
+      let wait = try await scene.drums.status().beat
       try await Task.sleep(for: .milliseconds(600))
       // Read the transport's position and the drum machine's own beat at nearly the same time.
       let shown = try await scene.transport.status()
       let beats = try await scene.drums.status().beat
-      places.append(beats - shown.beat)
       try await scene.drums.ask("stop")
       try await scene.transport.wait("playing", "false")
+      if try await Interop.lostCycles(in: scene.stage) == lost {
+        waits.append(wait)
+        places.append(beats - shown.beat)
+      }
     }
+    if waits.isEmpty { try unjudged("cycles were lost in each start") }
     // At worst, the song begins on the machine's beat after the next one, and not only at the next bar.
     #expect(Interop.median(waits) < 3, "rolling at the machine's beat \(waits)")
     #expect(abs(Interop.median(places)) < 0.2, "the machine is ahead by \(places) beats")

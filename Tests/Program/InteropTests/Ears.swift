@@ -27,6 +27,8 @@ final class Ears {
   }
 
   private let process: ChildProcess
+  /// Whether no cycle was lost in the time of the last report.
+  private(set) var isWhole = true
 
   /// Waits until the ports exist: programs with windows start slowly on a busy machine. Then waits until the
   /// session of these programs is certainly older than the session that the listener founds when it starts:
@@ -83,7 +85,11 @@ final class Ears {
   func report() async throws -> [Event] {
     process.send("report")
     var events: [Event] = []
+    isWhole = true
     while let line = try await process.line(within: .seconds(30)) {
+      if line.contains("\"type\":\"method\"") {
+        isWhole = line.contains("\"interruptions\":0,\"server_stalls\":0,")
+      }
       guard !line.hasPrefix("{\"type\":\"end\"") else { return events }
       guard let fields = FlatJSON.object(line), let beat = fields["beat"]?.number else { continue }
       let bytes: String? = if case .text(let text)? = fields["bytes"] { text } else { nil }

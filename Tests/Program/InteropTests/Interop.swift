@@ -23,7 +23,7 @@ enum Interop {
   }
 
   /// The numbers of cycles that the servers on these hosts have lost, as tactus counts them there.
-  private static func lostCycles(in stage: LabStage, on hosts: ClosedRange<Int>) async throws -> [String] {
+  static func lostCycles(in stage: LabStage, on hosts: ClosedRange<Int> = 1...1) async throws -> [String] {
     var lost: [String] = []
     for host in hosts {
       let status = try await stage.run(on: host, Lab.products + "/tactus", "status", "--json").output

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import TactusTestSupport
 import Testing
 
 /// The steps and observations of one case of the test plan, on one or two hosts. Each step is an expectation
@@ -23,6 +24,13 @@ final class CaseRecord {
     if let holds {
       #expect(holds, "\(name), \(hosts) host(s): \(what): \(observed)", sourceLocation: place)
     }
+  }
+
+  /// Records a step that could not be judged. In the record, which documents that our program passes the
+  /// plan, such a step has failed.
+  func undecided(_ what: String, _ why: String) {
+    notJudged("\(name), \(hosts) host(s): \(what): \(why)")
+    lines.append(["FAIL", what, why].map(Self.oneLine).joined(separator: "\t"))
   }
 
   private static func oneLine(_ text: String) -> String {

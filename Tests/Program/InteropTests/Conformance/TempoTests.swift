@@ -20,12 +20,19 @@ extension Conformance {
         let ears = try await c.listen()
         try await app.setTempo(133)
         try await linkhut.wait("tempo", "133")
-        let heard = try await ears.receive(seconds: 5)
-        let tempo = Heard.tempo(of: heard.theirs)
-        c.record.step(
-          "Without starting to play, change tempo in App: LinkHut's clicks change their speed",
-          "133 BPM set; LinkHut's clicks are at \(tempo.rounded(places: 2)) BPM, ours: \(heard.ours.count) clicks",
-          holds: abs(tempo - 133) < 1.4 && heard.ours.isEmpty)
+        var heard = try await ears.receive(seconds: 5)
+        func isRight() -> Bool { abs(Heard.tempo(of: heard.theirs) - 133) < 1.4 && heard.ours.isEmpty }
+        for _ in 0..<4 where !heard.isWhole && !isRight() { heard = try await ears.receive(seconds: 5) }
+        let what = "Without starting to play, change tempo in App: LinkHut's clicks change their speed"
+        let tempo = Heard.tempo(of: heard.theirs).rounded(places: 2)
+        let said =
+          "133 BPM set; LinkHut's clicks are at \(tempo) BPM, ours: \(heard.ours.count) clicks"
+        // Lost cycles make no clicks of ours.
+        if !heard.isWhole, !isRight(), heard.ours.isEmpty {
+          c.record.undecided(what, "cycles were lost; " + said)
+        } else {
+          c.record.step(what, said, holds: isRight())
+        }
         try await app.play()
         try await ears.joinSession()
         try await c.expectInSync(ears, tempo: 133, "Start playing in App: App and LinkHut are in sync")
