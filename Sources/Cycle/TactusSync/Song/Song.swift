@@ -28,8 +28,8 @@ struct Song: BitwiseCopyable {
   private(set) var run: UInt64 = 0
   /// The song's position in beats while the transport stands. A tempo change does not move the position. A
   /// locate moves it to the beat that the new frame has at the tempo of the locate's time. If the tempo
-  /// changes less than `settlingMicros` before or after the locate, the new tempo counts. A song of a set list
-  /// sets the tempo and locates in one moment, and then JACK may show the bar of the old tempo.
+  /// changes less than `settlingMicros` before or after the locate, the new tempo counts. A song of a set
+  /// list sets the tempo and locates in one moment, and then JACK may show the bar of the old tempo.
   private(set) var standing = 0.0
   private static let settlingMicros = 200_000.0
   /// The time of the last locate of the standing transport.
