@@ -486,8 +486,10 @@ struct ExaminingProgramTests {
     let cable = [
       "--server=stage", "--output=loopback:playback_1", "--input=loopback:capture_1", "--seconds=3",
     ]
-    let done = try await ChildProcess.run(
-      stage.command([program, "check", "--json", "--set", "--share=100"] + cable))
+    let check = stage.command([program, "check", "--json", "--set", "--share=100"] + cable)
+    var done = try await ChildProcess.run(check)
+    // On a busy machine this server may be too slow for three seconds of cycles within eight.
+    for _ in 0..<2 where done.errors.contains("JACK stopped") { done = try await ChildProcess.run(check) }
     #expect(done.status == 0, "\(done)")
     let fields = FlatJSON.object(done.output) ?? [:]
     let way = fields["milliseconds"]?.number ?? .nan
