@@ -66,9 +66,11 @@ extension JACKHostTests {
         try await live.run(for: 1_000)
         let rolling = watch.collected.filter { $0.isRolling && $0.isValid }
         try #require(rolling.count > 50)
-        #expect(rolling.allSatisfy { abs($0.beatsPerMinute - tempo) < 1e-9 })
         let ahead = median(ticksAhead(rolling, live, from: first))
-        return (ahead, live.exchange.report().isQuiet(since: before))
+        // After lost cycles, JACK may still show the tempo before.
+        let isQuiet = live.exchange.report().isQuiet(since: before)
+        #expect(!isQuiet || rolling.allSatisfy { abs($0.beatsPerMinute - tempo) < 1e-9 })
+        return (ahead, isQuiet)
       }
       // Rounding down costs half a tick on average; 60 us of error are allowed in both directions. PipeWire
       // carries beats as a fraction and rounds down once more.
