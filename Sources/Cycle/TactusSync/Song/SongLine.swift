@@ -96,7 +96,7 @@ extension SongSync {
   package struct Shared: Sendable {
     package var line: SongLine?
     package var decision: UInt64
-    /// Whether no other program is in the session. Then a rolling line is nobody's song.
+    /// Whether no other program is in the session. Then no song rolls on the session's line.
     package var isAlone = false
 
     package init(_ line: SongLine?, decision: UInt64) {

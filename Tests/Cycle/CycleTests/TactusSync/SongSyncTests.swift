@@ -382,6 +382,26 @@ struct SongSyncTests {
     #expect(abs(ensemble.machines[0].frameBeat(at: ensemble.now) - 4.5) < 1e-3)
   }
 
+  @Test(arguments: [(0.24, 1), (0.26, 0)])
+  func `a locate within a gap of more than 250 ms is no decision`(seconds: Double, decisions: Int) {
+    let ensemble = SongEnsemble([48_000])
+    ensemble.machines[0].isOn = false
+    var (sync, found) = (SongSync(), 0)
+    func look() {
+      let (report, plan) = (ensemble[0].report, ensemble[0].plan)
+      let time = Micros(rounding: ensemble.now)
+      if case .decide = sync.next(report, at: time, plan, .init(nil, decision: 0)) { found += 1 }
+    }
+    look()
+    ensemble.locate(0, to: 8)
+    ensemble.play(seconds: seconds)
+    for _ in 0..<20 {
+      look()
+      ensemble.play(seconds: 0.02)
+    }
+    #expect(found == decisions)
+  }
+
   @Test(arguments: [2, 10, 20, 29, 40, 80])
   func `of two standing locates the newer one wins`(pause: Int) {
     for seed in 0..<2 {
