@@ -85,13 +85,14 @@ struct Patchbay {
   mutating func step(on client: RunningClient, graphChanged: Bool, at now: Micros) {
     guard isLookDue(graphChanged: graphChanged, at: now) else { return }
     // Make each connection only once: a connection that is cut afterwards was cut by the user.
-    for connection in missing where client.connect(connection) { missing.remove(connection) }
+    let made = missing.filter(client.connect)
+    missing.subtract(made)
     for connection in wished where client.connect(connection) { wished.remove(connection) }
     if !standing.wanted.isEmpty {
       standing.step(client.portsSeen, client: client.name, connect: client.connect(from:to:))
     }
     if now >= restoreUntil { missing = [] }
-    let returned = memory.takeReturned(portExists: client.exists(port:))
+    let returned = memory.takeReturned(portExists: client.exists(port:)).subtracting(made)
     if !returned.isEmpty {
       missing.formUnion(returned)
       restoreUntil = now + Self.restoreFor

@@ -117,6 +117,29 @@ extension JACKHostTests {
     try await live.run { live.host.connections.count == (hasMicrophone ? 1 : 0) }
   }
 
+  @Test func `a connection cut as soon as it has returned stays cut`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.host.carry([Self.drums(ReceiveLane())])
+    do {
+      let neighbour = try Neighbour(server)
+      try await live.run { neighbour.ports.contains("tactus:Studio_Drums_l") }
+      #expect(neighbour.connect("tactus:Studio_Drums_l", Neighbour.amplifier))
+      try await live.run { !live.host.connections.isEmpty }
+    }
+    server.end(SIGTERM)
+    try await live.awaitLoss()
+    try await server.start()
+    try await live.run { live.host.isRunning }
+    let neighbour = try Neighbour(server)
+    let drums = { neighbour.connections(of: "tactus:Studio_Drums_l") }
+    try await live.run { drums() == [Neighbour.amplifier] }
+    neighbour.disconnect("tactus:Studio_Drums_l", Neighbour.amplifier)
+    try await live.run(for: 500)
+    #expect(drums() == [])
+    try await live.run { live.host.connections.isEmpty }
+  }
+
   @Test func `Link Audio channels have ports again on a server that returns`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
