@@ -47,8 +47,8 @@ extension JACKHostTests {
     async throws
     -> (seen: [SeenCycle], isQuiet: Bool)
   {
-    watch.locate(frame)
-    try await live.run { watch.last.frame == frame && !watch.last.isRolling && !watch.last.isStarting }
+    try await live.locate(watch, to: frame)
+    try await live.run { !watch.last.isRolling && !watch.last.isStarting }
     try await live.run(for: pause)
     watch.forget()
     let before = live.exchange.report()
@@ -125,8 +125,7 @@ extension JACKHostTests {
     let live = try await studio(server, tempo: 60)
     live.change { $0.launch.alignment = .exact }
     let watch = try TransportWatch(server)
-    watch.locate(100_001)
-    try await live.run { watch.last.frame == 100_001 }
+    try await live.locate(watch, to: 100_001)
     watch.play()
     try await live.run { watch.last.isStarting && watch.last.frame != 100_001 }
     #expect(live.exchange.report().song.isWaiting)

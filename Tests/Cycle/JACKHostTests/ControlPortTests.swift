@@ -56,8 +56,7 @@ extension JACKHostTests {
   {
     let server = try await TestServer()
     let live = try LiveHost(server)
-    live.change { $0.quantum = 64 }
-    live.edit { $0.setTempo(30, at: HostClock.micros()) }
+    live.edit { $0.setTempo(20, at: HostClock.micros()) }
     let neighbour = try Neighbour(server)
     try await live.run(for: 100)
     #expect(live.host.pollInterval == Micros(20_000))
@@ -70,7 +69,7 @@ extension JACKHostTests {
     let lost = live.exchange.report().outputs.lostMIDI
     #expect(lost > 0 && lost % 44 == 0, "\(lost) of 300 in a cycle, of which 256 are looked at")
     #expect(live.exchange.nextControlMessage() == nil)
-    // A bar takes two minutes here, so the start waits.
+    // A bar takes 12 seconds here, so the start waits.
     live.command(.play)
     #expect(live.host.pollInterval == Micros(2_000))
     try await live.run { live.host.report.launch.isHolding }

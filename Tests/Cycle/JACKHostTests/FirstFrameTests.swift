@@ -20,8 +20,7 @@ extension JACKHostTests {
     var errors: [Double] = []
     for round in 0..<8 {
       if round % 4 == 3 {
-        watch.locate(96_000)
-        try await live.run { watch.last.frame == 96_000 }
+        try await live.locate(watch, to: 96_000)
       }
       let before = live.exchange.report()
       watch.forget()
@@ -52,8 +51,7 @@ extension JACKHostTests {
     var errors: [Double] = []
     for round in 0..<4 {
       watch.shortenSyncTimeout()
-      watch.locate(96_000)
-      try await live.run { watch.last.frame == 96_000 }
+      try await live.locate(watch, to: 96_000)
       // Wait until half a bar before a bar line, as far as possible from any bar line.
       let now = live.session.timeline.beats(at: HostClock.micros()).value
       try await live.run(for: Int64((6 - (now - 4 * (now / 4).rounded(.down))) * 400))

@@ -21,6 +21,8 @@ final class LiveHost {
   /// The number of times that this machine let more time pass between two steps than HostSync expects of a
   /// control thread.
   private(set) var pauses = 0
+  /// The time of a command that no step has followed.
+  private var commanded: Micros?
   /// How often tactus asked JACK for a stop.
   private var stopsAsked = 0
   private let server: TestServer
@@ -48,6 +50,7 @@ final class LiveHost {
     let (start, cyclesBefore) = (HostClock.micros(), exchange.cycleCount)
     var lastStep = start
     while !isDone() {
+      if server.hasBeenFreed { try unjudged("a call to JACK came after the server was stopped") }
       if HostClock.micros() - start > Micros(30_000_000) {
         let state = state
         try judgePace(since: start, cyclesBefore, state)
@@ -55,7 +58,9 @@ final class LiveHost {
         Issue.record("waited for 30 s in vain; \(state)", sourceLocation: place)
         break
       }
-      if HostClock.micros() - lastStep > Micros(25_000) { pauses += 1 }
+      // A command that waits long for the next step is a pause, too.
+      if HostClock.micros() - (commanded ?? lastStep) > Micros(25_000) { pauses += 1 }
+      commanded = nil
       lastStep = HostClock.micros()
       countingStops { events += host.step(at: lastStep) }
       takeProposals()
@@ -86,6 +91,23 @@ final class LiveHost {
         pressed = HostClock.micros()
       }
       return cycle.isRolling
+    }
+  }
+
+  /// Locates in another client, and waits until the transport is there. Locates again every 3 s on PipeWire,
+  /// which loses requests on a full machine.
+  func locate(_ watch: TransportWatch, to frame: UInt32, at place: SourceLocation = #_sourceLocation)
+    async throws
+  {
+    var located = Micros.zero
+    try await run(at: place) {
+      if watch.last.frame == frame { return true }
+      let isDue = located == .zero || TestServer.isPipeWire
+      if isDue, HostClock.micros() - located > Micros(3_000_000) {
+        watch.locate(frame)
+        located = HostClock.micros()
+      }
+      return false
     }
   }
 
@@ -150,7 +172,10 @@ final class LiveHost {
   }
 
   /// Gives tactus a command, as a user does.
-  func command(_ command: TransportCommand) { countingStops { host.command(command) } }
+  func command(_ command: TransportCommand) {
+    commanded = commanded ?? HostClock.micros()
+    countingStops { host.command(command) }
+  }
 
   private func countingStops(_ act: () -> Void) {
     let wasAsked = host.plan.isAskedToStop

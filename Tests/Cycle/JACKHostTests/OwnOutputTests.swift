@@ -66,20 +66,20 @@ extension JACKHostTests {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let (mod, top) = (Self.gate("own_ppq"), Self.gate("own_top", .reset))
+    let cable = Connection(port: "own_ppq", other: Neighbour.amplifier)
     do {
       let neighbour = try Neighbour(server)
       let isThere = { neighbour.ports.contains("tactus:own_ppq") }
       live.host.carry(outputs: [mod, top])
       try await live.run { isThere() }
       #expect(neighbour.connect("tactus:own_ppq", Neighbour.amplifier))
-      try await live.run(for: 300)
+      try await live.run { live.host.connections == [cable] }
       live.host.carry(outputs: [top])
       try await live.run { !isThere() }
       try await live.run(for: 1500)
       live.host.carry(outputs: [top, mod])
       try await live.run { isThere() && neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier] }
     }
-    let cable = Connection(port: "own_ppq", other: Neighbour.amplifier)
     try await live.run(for: 1500)
     #expect(live.host.connections == [cable])
     server.end(SIGTERM)

@@ -39,6 +39,7 @@ final class TestServer {
   /// The last client that watches the transport on this server. It says what it saw if a wait is in vain.
   weak var watch: TransportWatch?
   private var child: pid_t = 0
+  private var stopped: Stop?
   private let directory: String
 
   init() async throws {
@@ -67,14 +68,29 @@ final class TestServer {
   /// Ends the server: SIGKILL for a crash, SIGTERM for a clean shutdown.
   func end(_ signal: Int32) {
     guard child > 0 else { return }
+    stopped?.end()
     kill(child, signal)
     waitpid(child, nil, 0)
     child = 0
   }
 
-  /// Stops the server's process until `goOn` or `end`.
-  func stop() { kill(child, SIGSTOP) }
-  func goOn() { kill(child, SIGCONT) }
+  /// Stops the server's process until `goOn` or `end`. If the control thread was late, it may call JACK after
+  /// the server's stop, and would wait for ever, since only this thread lets the server go on. So another
+  /// thread frees such a server.
+  func stop() {
+    kill(child, SIGSTOP)
+    let stop = Stop(child)
+    self.stopped = stop
+    _ = Worker { stop.watch() }
+  }
+
+  func goOn() {
+    stopped?.end()
+    kill(child, SIGCONT)
+  }
+
+  /// Whether a stopped server had to go on, since a call waited for it.
+  var hasBeenFreed: Bool { stopped?.isFreed ?? false }
 
   /// Stops the server's process for a while, as a driver that stalls does.
   func stall(milliseconds: UInt32) async throws {
@@ -90,6 +106,37 @@ final class TestServer {
     return Worker { [child] in
       usleep(1_000 * milliseconds)
       kill(child, SIGCONT)
+    }
+  }
+
+  /// A time in which the server's process is stopped.
+  private final class Stop: Sendable {
+    private enum State { case under, freed, over }
+    private let state = Mutex(State.under)
+    private let child: pid_t
+
+    init(_ child: pid_t) { self.child = child }
+
+    var isFreed: Bool { state.withLock { $0 == .freed } }
+
+    func end() {
+      state.withLock { if $0 == .under { $0 = .over } }
+    }
+
+    /// Frees the server if a call to JACK has waited for five seconds.
+    func watch() {
+      var waits = 0
+      while state.withLock({ $0 == .under }) {
+        usleep(50_000)
+        waits = Question.isUnanswered ? waits + 1 : 0
+        guard waits > 100 else { continue }
+        state.withLock {
+          if $0 == .under {
+            $0 = .freed
+            kill(child, SIGCONT)
+          }
+        }
+      }
     }
   }
 

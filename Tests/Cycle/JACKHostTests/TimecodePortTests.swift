@@ -32,6 +32,9 @@ extension JACKHostTests {
     let lostBefore = live.exchange.report().times.lostCycles
     try await live.run(for: 6_000)
     jack_transport_stop(tape.client.handle)
+    // The full frame message comes with the stop.
+    try await live.run { !live.host.report.isMoving }
+    try await live.run(for: 200)
     let ports = live.host.outputPorts
     let ahead = try #require(ports["own_tc"]).latency
     let others = live.host.latencies[.jack]
@@ -99,7 +102,10 @@ extension JACKHostTests {
     // twice.
     #expect((placed.count + lost) * 10 > firsts.count * 9)
     // The last full frame message gives the place at which the transport stopped.
-    let message = try #require(full.last)
+    guard let message = full.last else {
+      if lost == 0 { Issue.record("the stop sent no full frame message") }
+      return notJudged("\(#function): the full frame message, since \(lost) cycles were lost")
+    }
     let frames = Int(message.place / 1_920)
     let bytes = [0xF0, 0x7F, 0x7F, 1, 1, 0x21, 0, UInt8(frames / 25), UInt8(frames % 25), 0xF7]
     #expect(message.bytes == bytes || lost > 0)

@@ -70,6 +70,7 @@ final class TransportWatch {
   private let client: JACKClient
   private let seat: UnsafeMutablePointer<SharedMemory>
   private(set) var seen: [SeenCycle] = []
+  private var lastForgotten: SeenCycle?
   private var isOpen = true
   /// The number of times that this client asked for a stop. `stopsSeen` is the number of times that it saw
   /// the transport stop.
@@ -154,6 +155,7 @@ final class TransportWatch {
 
   func forget() {
     collect()
+    lastForgotten = seen.last ?? lastForgotten
     seen = []
   }
 
@@ -174,7 +176,7 @@ final class TransportWatch {
 
   var last: SeenCycle {
     collect()
-    return seen.last ?? SeenCycle()
+    return seen.last ?? lastForgotten ?? SeenCycle()
   }
 
   /// The states that the transport had, each with its frame and number of cycles.
