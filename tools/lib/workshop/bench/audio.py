@@ -74,14 +74,11 @@ def full() -> list[Scene]:
 def arguments(parser: Parser) -> None:
     parser.add_argument("--only", type=names(NAMES), default=NAMES, metavar="SCENE,...", help=", ".join(NAMES))
     parser.add_argument("--endurance", type=within(0, kind=float), metavar="MIN", help="only this: MIN minutes at 64 frames, xruns counted")
-    parser.add_argument("--picture", metavar="FILE", help="draw the scene pulse as SVG (docs/images/pulse.svg)")
     parser.add_argument("--tactus", metavar="PROGRAM", help="this build of tactus (default: .build/release/tactus, built first)")
 
 
 def ready(options: Any) -> None:
     shell("need_packages", "ableton-link-utils", "jack-midi-clock")
-    if options.picture:
-        shell("need_packages", "python3-matplotlib")
     build.native("callback_time")
     build.listener()
     build.tactus(options.tactus)
@@ -89,8 +86,4 @@ def ready(options: Any) -> None:
 
 
 def measure(options: Any) -> tuple[object, bool]:
-    measured, held = table.play(scenes(options), "bench.audio_scene", options, table.of)
-    if options.picture:
-        from . import audio_picture
-        audio_picture.draw(measured, options.picture)
-    return measured, held
+    return table.play(scenes(options), "bench.audio_scene", options, table.of)
