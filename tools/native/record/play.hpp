@@ -6,13 +6,11 @@
 #include "record.hpp"
 
 // A click at exactly known distances from the reference beat, which shows that the listener measures
-// correctly. It uses one of two clocks. One is JACK's own, as in a well-made program. The other is the wall
-// clock, taken from the earliest of the driver's wake-ups since the last stall (detected as in
-// workshop/listening/wall.py).
+// correctly. It uses JACK's own clock, as a well-made program does.
 class Exact : public Client {
  public:
-  Exact(SharedLine& shared, double offsetMicros, double perBeat, bool isByWall)
-    : mShared(shared), mOffset(offsetMicros), mPerBeat(perBeat), mIsByWall(isByWall) {}
+  Exact(SharedLine& shared, double offsetMicros, double perBeat)
+    : mShared(shared), mOffset(offsetMicros), mPerBeat(perBeat) {}
 
   std::atomic<double> rawMinusJack{0};  // microseconds; the main thread updates it
 
@@ -22,16 +20,15 @@ class Exact : public Client {
   bool prepare() override { return (mOut = port("out", false, JackPortIsOutput)) != nullptr; }
 
   void process(jack_nframes_t frames) override {
-    jack_position_t position{};
-    jack_transport_query(client, &position);
     auto* out = static_cast<float*>(jack_port_get_buffer(mOut, frames));
     for (jack_nframes_t i = 0; i < frames; ++i) out[i] = mLeft > 0 ? static_cast<float>(mLeft--) / kClickFrames : 0;
-    double slope = 1e6 / rate, start = 0;
+    const auto now = cycle(Kind::cycle, frames);
     BeatLine line;
-    if (!begin(static_cast<double>(position.usecs), frames, start, slope) || !mShared.read(line)) return;
+    if (!now.timesValid || !mShared.read(line)) return;
+    const double slope = (now.next - now.current) / frames;
     jack_latency_range_t range{0, 0};
     jack_port_get_latency_range(mOut, JackPlaybackLatency, &range);
-    start += rawMinusJack + range.max * 1e6 / rate - mOffset;
+    const double start = now.current + rawMinusJack + range.max * 1e6 / rate - mOffset;
     if (!mStarted) mLast = std::floor(line.at(start) * mPerBeat);
     mStarted = true;
     while (true) {
@@ -45,51 +42,12 @@ class Exact : public Client {
     }
   }
 
-  // The start of frame 0 of this cycle by JACK's clock, and the length of a frame.
-  bool begin(double wake, jack_nframes_t frames, double& start, double& slope) {
-    const auto now = cycle(Kind::cycle, frames);
-    if (!mIsByWall) {
-      start = now.current;
-      slope = (now.next - now.current) / frames;
-      return now.timesValid;
-    }
-    const double anchor = wake - (mUnwrapped += now.frame - mFrame) * slope;
-    const bool isBroken = breaks(now);
-    if (isBroken || mBroke || !mRunning || isNewLine(anchor, frames * slope)) mAnchor = anchor;
-    mAnchor = std::min(mAnchor, anchor);
-    mBroke = isBroken;
-    mRunning = true;
-    mFrame = now.frame;
-    start = mAnchor + mUnwrapped * slope;
-    return true;
-  }
-
-  // Whether JACK's times start anew with this cycle. Otherwise they continue the times of the last cycle,
-  // exact to the microsecond on jackd.
-  bool breaks(const Record& now) {
-    const double missed = static_cast<int32_t>(now.frame - mEnd) * 1e6 / rate;
-    const double jump = now.current - mNext - missed;
-    const bool isFirst = mNext == 0;
-    mEnd = now.frame + now.frames;
-    mNext = now.next;
-    // After missed cycles, JACK's times can be predicted only roughly.
-    return !isFirst && (!now.timesValid || std::fabs(jump) > (missed == 0 ? 2 : 150));
-  }
-
-  // Detects a stall that JACK's times did not show: many late wake-ups in a row.
-  bool isNewLine(double anchor, double period) {
-    mLate = anchor > mAnchor + std::max(200.0, period / 4) ? mLate + 1 : 0;
-    return mLate >= std::max(4.0, std::ceil(20'000 / period));
-  }
-
   SharedLine& mShared;
   const double mOffset, mPerBeat;
-  const bool mIsByWall;
   jack_port_t* mOut = nullptr;
-  double mLast = 0, mAnchor = 0, mUnwrapped = 0, mNext = 0;
-  uint32_t mFrame = 0, mEnd = 0, mLate = 0;
+  double mLast = 0;
   int mLeft = 0;
-  bool mStarted = false, mRunning = false, mBroke = false;
+  bool mStarted = false;
 };
 
 // A route that delays sound by N frames and reports this to JACK, as a converter or plugin does: audio from

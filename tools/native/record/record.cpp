@@ -24,11 +24,9 @@ class Recorder {
       if (strncmp(words[i], "name=", 5) == 0) mName = words[i] + 5;
     }
     if (mOptions.count("exact")) {
-      mExact = std::make_unique<Exact>(mShared, mOptions["exact"], mOptions["per_beat"], mOptions["wall"] != 0);
+      mExact = std::make_unique<Exact>(mShared, mOptions["exact"], mOptions["per_beat"]);
     }
     if (mOptions["through"] >= 0) mThrough = std::make_unique<Through>(static_cast<int>(mOptions["through"]));
-    mTap.silence = mOptions["silence"];
-    mTap.pretended = static_cast<int>(mOptions["latency"]);
   }
 
   int run() {
@@ -61,8 +59,8 @@ class Recorder {
 
  private:
   static std::map<std::string, double> read(int count, char** words) {
-    std::map<std::string, double> options{{"tempo", 120}, {"quantum", 4}, {"latency", -1}, {"through", -1},
-      {"silence", 0.005}, {"timebase", 0}, {"naive", 0}};
+    std::map<std::string, double> options{{"tempo", 120}, {"quantum", 4}, {"through", -1}, {"timebase", 0},
+      {"naive", 0}};
     for (int i = 1; i < count; ++i) {
       const auto* value = strchr(words[i], '=');
       if (value) options[std::string(words[i], value - words[i])] = atof(value + 1);

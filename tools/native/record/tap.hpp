@@ -38,6 +38,7 @@ class Wake : public Client {
 class Tap : public Client {
  public:
   static constexpr float kThreshold = 1e-5f;  // -100 dB: a louder frame is not silence
+  static constexpr double kSilence = 0.005;   // the seconds of silence that an onset needs before it
 
   Tap(ableton::Link& link, SharedLine& shared, double quantum) : mLink(link), mShared(shared), mQuantum(quantum) {}
 
@@ -45,8 +46,6 @@ class Tap : public Client {
   std::vector<Source> sources;
   std::atomic<uint64_t> xruns{0};
   std::atomic<bool> gone{false};  // whether the server has ended
-  int pretended = -1;             // playback latency of our inputs in frames; -1: the hardware's latency
-  double silence = 0;             // the seconds of silence that an onset needs before it; at least a frame
 
  private:
   bool prepare() override {
@@ -62,15 +61,13 @@ class Tap : public Client {
     return true;
   }
 
-  // Our inputs report the loudspeaker's latency, or a pretended latency, so that the ports that feed them get
-  // one latency and not a range.
+  // Our inputs report the loudspeaker's latency, so that the ports that feed them get one latency and not a
+  // range.
   static void latency(jack_latency_callback_mode_t mode, void* self) {
     auto& tap = *static_cast<Tap*>(self);
     if (mode != JackPlaybackLatency) return;
     jack_latency_range_t range{0, 0};
-    if (tap.pretended >= 0) {
-      range.min = range.max = static_cast<jack_nframes_t>(tap.pretended);
-    } else if (auto* physical = jack_port_by_name(tap.client, "system:playback_1")) {
+    if (auto* physical = jack_port_by_name(tap.client, "system:playback_1")) {
       jack_port_get_latency_range(physical, JackPlaybackLatency, &range);
     } else if (auto** ports = jack_get_ports(tap.client, nullptr, JACK_DEFAULT_AUDIO_TYPE,
                  JackPortIsInput | JackPortIsPhysical)) {
@@ -124,7 +121,7 @@ class Tap : public Client {
       }
       float peak = 0;
       for (auto j = i; j < frames && j < i + 64; ++j) peak = std::max(peak, std::fabs(samples[j]));
-      if (quiet >= std::max(1u, static_cast<uint32_t>(silence * rate))) onset(port, i, peak, samples, frames);
+      if (quiet >= static_cast<uint32_t>(kSilence * rate)) onset(port, i, peak, samples, frames);
       quiet = 0;
     }
   }

@@ -11,7 +11,7 @@ from ..options import Parser, names, within
 from . import table
 
 Scene = dict[str, Any]
-NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "pulse", "swing", "callback"]
+NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "clock", "pulse", "swing", "callback"]
 
 
 def steady(bpm: float, seconds: float) -> Scene:
@@ -38,7 +38,6 @@ def quick() -> list[Scene]:
     return [
         scene("self-test", "the method on a click that is known", "exact", offsets=[1000], seconds=2),
         scene("beat", "clicks, jackd, 48 kHz, 256 frames", sections=[steady(187.3, 8), changes(8)]),
-        scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=1, victims=["server"]),
         scene("pulse", "pulses between two frames", "pulse", seconds=5),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=4),
     ]
@@ -60,9 +59,6 @@ def full() -> list[Scene]:
         found.append(scene("pipewire", f"clicks, PipeWire, 48 kHz, {period} frames", period=period, pipewire=True,
                            sections=[steady(187.3, 15), changes(10)][:2 if period == 256 else 1]))
     found += [
-        scene("busy", "three busy loops, no real-time scheduling", "busy", realtime=False, seconds=30),
-        scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=2,
-              victims=["server", "tactus", "LinkHut"]),
         scene("clock", "MIDI clock from odd places", "clock"),
         scene("pulse", "pulses between two frames", "pulse", seconds=60),
         scene("swing", "eighths that swing by 60 %", "swing", tempos={"20": 60, "120": 20, "300": 10}),
@@ -78,7 +74,7 @@ def arguments(parser: Parser) -> None:
 
 
 def ready(options: Any) -> None:
-    shell("need_packages", "ableton-link-utils", "jack-midi-clock")
+    shell("need_packages", "ableton-link-utils")
     build.native("callback_time")
     build.listener()
     build.tactus(options.tactus)

@@ -8,23 +8,18 @@ import json
 import os
 import pathlib
 import re
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .. import listening, processes
+from .. import listening
 from ..common import say
 from ..peers import driver
 from . import actors, audio_pulse
 
 Scene = dict[str, Any]
 PORTS = ("LinkHut:out_1", "tactus:click_1", "tactus:clock")
-# In a scene with stalls, the reference is a click that the listener plays itself, timed by the wake-ups of
-# its own cycle.
-CONTROL = ("--exact", "0", "--clock", "wall")
 # The user's own outputs in a large studio: eight MIDI clocks with different offsets, six pulses, a reset and
 # a run gate.
 STUDIO = ([f"--out=clock-{n}=clock offset={3 * n - 10} when=always" for n in range(8)]
@@ -38,11 +33,11 @@ SWUNG = {"tactus:click_1@5": ["--click", "--click-subdivision=2", "--click-swing
 
 
 @contextlib.contextmanager
-def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Mapping[str, str] | None = None
+def ensemble(scene: Scene, clock: str = "always", environment: Mapping[str, str] | None = None
              ) -> Iterator[tuple[listening.Ear, dict[str, int]]]:
     """Starts the listener first: it founds the session, so the other peers measure its clock. Yields the
     listener and the process ids of the programs that it hears."""
-    ear = actors.ear("--events", "--tempo", "131", *listens, *PORTS, *["exact:out"] * ("--exact" in listens))
+    ear = actors.ear("--events", "--tempo", "131", *PORTS)
     tactus = actors.tactus(scene["tactus"], "--click", f"--clock-when={clock}", environment=environment)
     hut = driver.Peer("linkhut", env=environment)
     running = {"tactus": tactus.pid, "LinkHut": hut.ask("status")["pid"]}
@@ -91,35 +86,7 @@ def exact(scene: Scene) -> None:
             time.sleep(0.5)
 
 
-def busy(scene: Scene) -> None:
-    with ensemble(scene, *CONTROL) as (ear, _):
-        ear.tell("tempo 187.3")
-        time.sleep(2)
-        loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
-        ear.section("busy", scene["seconds"])
-        for loop in loops:
-            loop.kill()
-
-
-def stall(scene: Scene) -> None:
-    """Stops a process for 60 ms, again and again, at times that have no relation to the beat."""
-    with ensemble(scene, *CONTROL) as (ear, running):
-        ear.tell("tempo 187.3")
-        time.sleep(2)
-        running["server"] = processes.server()
-        for who in scene["victims"]:
-            ear.tell(f"section {who}_stopped")
-            time.sleep(0.5)
-            for _ in range(scene["rounds"]):
-                os.kill(running[who], signal.SIGSTOP)
-                time.sleep(0.06)
-                os.kill(running[who], signal.SIGCONT)
-                time.sleep(4.13)
-            ear.tell("report")
-
-
 def clock(scene: Scene) -> None:
-    jack_midi_clock()
     with ensemble(scene, clock="rolling") as (ear, _):
         for frame in (0, 100_001):
             for line, seconds in (("tempo 97", 0.0), ("halt", 1), (f"locate {frame}", 1), (f"section from_{frame}", 0.3),
@@ -127,22 +94,6 @@ def clock(scene: Scene) -> None:
                 ear.tell(line)
                 time.sleep(seconds)
             ear.tell("report")
-
-
-def jack_midi_clock() -> None:
-    """Judges jack_midi_clock by JACK's transport, which it follows, beside a plain timebase master, from
-    two frames."""
-    for bpm, frame in ((120, 0), (97, 100_001)):
-        player = subprocess.Popen(["jack_midi_clock"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        ear = actors.ear("--events", "--timebase", bpm, "--song", bpm, "--latency", 0, "jack_midi_clock:mclk_out")
-        ear.ready()
-        for line, seconds in ((f"locate {frame}", 0.5), (f"section from_{frame}", 0), ("roll", 6), ("halt", 0)):
-            ear.tell(line)
-            time.sleep(seconds)
-        ear.tell("report")
-        ear.end()
-        player.terminate()
-        player.wait()
 
 
 def callback(scene: Scene) -> None:
@@ -191,4 +142,4 @@ def swing(scene: Scene) -> None:
 
 def main(words: list[str]) -> None:
     scene = json.loads(words[0])
-    {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "pulse": pulse, "swing": swing, "callback": callback}[scene["kind"]](scene)
+    {"beat": beat, "exact": exact, "clock": clock, "pulse": pulse, "swing": swing, "callback": callback}[scene["kind"]](scene)

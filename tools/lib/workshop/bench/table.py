@@ -19,7 +19,7 @@ def play(scenes: list[Line], module: str, options: Any, shown: Callable[[Line], 
         others = "" if options.quick else processes.quiet()
         sys.stderr.write(f"{scene['title']} ...\n")
         lab = ["--period", str(scene["period"]), "--rate", str(scene.get("rate", 48000)),
-               *["--pipewire"] * scene.get("pipewire", False), *["--no-realtime"] * (not scene.get("realtime", True)),
+               *["--pipewire"] * scene.get("pipewire", False),
                *(["--root", scene["root"]] if scene.get("root") else []), *(["--hosts", str(scene["hosts"])] if scene.get("hosts") else [])]
         began = time.monotonic()
         status, lines = common.play(lab, module, {**scene, "tactus": build.tactus(options.tactus)})

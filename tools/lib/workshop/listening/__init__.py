@@ -59,15 +59,10 @@ def read(words: Sequence[str]) -> argparse.Namespace:
     known("--json", action="store_true", help="everything as JSON, an object a line: docs/benchmarks.md")
     known("--tempo", type=within(20, 999, float), default=120.0, metavar="BPM", help="of our Link peer when it is alone (120)")
     known("--quantum", type=within(1, 64, float), default=4.0, metavar="N", help="(4)")
-    known("--latency", type=within(0, 1e6), default=-1, metavar="N",
-          help="pretend that our inputs are heard N frames later (default: as late as the hardware)")
     known("--offsets", type=offsets, default=[], metavar="MS,...", help="what each port is sent earlier by, in their order (0)")
-    known("--song", type=within(1, 2000, float), default=0.0, metavar="BPM",
-          help="judge MIDI clock against the transport's frames at BPM, not against the session")
     known("--timebase", type=within(1, 2000, float), default=0.0, metavar="BPM",
           help="be JACK's timebase master: a plain one that counts bars of four from frame 0")
     known("--exact", type=within(-1e6, 1e6, float), metavar="US", help="play a click of our own, US microseconds after each beat, on exact:out[@N]")
-    known("--clock", choices=["jack", "wall"], default="jack", help="wall: time --exact by the wake-up times instead of JACK's clock")
     known("--through", type=within(0, 1e6), default=-1, metavar="N",
           help="a route that is N frames longer, and says so: through:in to through:out")
     known("--no-link", action="store_true", help="only listen: our Link peer stays out of the session until told")
@@ -87,10 +82,9 @@ class Ear:
         self.say = say
         self.options = options = read(arguments)
         self.ports, self.early = options.ports, options.offsets
-        given = {name: float(getattr(options, name)) for name in ("tempo", "quantum", "latency", "timebase", "through", "no_link",
-                                                                  "start_stop")}
+        given = {name: float(getattr(options, name)) for name in ("tempo", "quantum", "timebase", "through", "no_link", "start_stop")}
         if options.exact is not None:
-            given |= {"exact": options.exact, "wall": options.clock == "wall",
+            given |= {"exact": options.exact,
                       "per_beat": next((count for name, count in self.ports if name == "exact:out" and count), 1)}
         self.recorder = Recorder([*(f"{name}={float(value)}" for name, value in given.items()), f"name={options.name}",
                                   *(f"port={name}" for name, _ in self.ports)], environment)
@@ -142,7 +136,7 @@ class Ear:
         self.is_reported = True
         time.sleep(0.03)
         self.mark()
-        judge = Judge(self.heard, self.period, self.began, self.options.song, early=self.early)
+        judge = Judge(self.heard, self.period, self.began, early=self.early)
         yield from Report(judge, self.name, self.sources, self.options.events).everything(self.heard.xruns - self.xruns)
 
     def look(self, _: str = "") -> Iterator[Message]:
@@ -152,7 +146,7 @@ class Ear:
         self.mark()
         if not len(self.heard.cycles):
             return
-        judge = Judge(self.heard, self.period, self.began, self.options.song, NEWS_TAKE, self.early)
+        judge = Judge(self.heard, self.period, self.began, NEWS_TAKE, self.early)
         rate, last = self.heard.rate, int(self.heard.frames[-1])
         until = last - int(UNRIPE * rate)
         report = Report(judge, self.name, self.sources, self.options.events)

@@ -61,15 +61,13 @@ def is_sure(judged: Array) -> Array:
 
 
 class Judge:
-    """Judges the recorded events. `began`: when the server was last known to be disturbed. `song`: a tempo;
-    the beat is then the song's position by frames, as for a program that follows the frames of JACK's
-    transport. `news_take`: by how much another peer may have heard of a change earlier than ours, and
-    played by it. `early`: the offset of each port's output, in microseconds; 0 for a port that is not
-    named."""
+    """Judges the recorded events. `began`: when the server was last known to be disturbed. `news_take`: by
+    how much another peer may have heard of a change earlier than ours, and played by it. `early`: the
+    offset of each port's output, in microseconds; 0 for a port that is not named."""
 
-    def __init__(self, heard: Recording, period: int, began: float = 0, song: float = 0, news_take: float = NEAR_CHANGE,
+    def __init__(self, heard: Recording, period: int, began: float = 0, news_take: float = NEAR_CHANGE,
                  early: Sequence[float] = ()) -> None:
-        self.heard, self.song, self.early, cycles = heard, song, early, heard.cycles
+        self.heard, self.early, cycles = heard, early, heard.cycles
         self.wall = Wall(heard.rate, period, heard.wakes)
         self.start = numpy.where(cycles["times_valid"], heard.by_link(cycles["current"]), numpy.nan)
         self.slope = numpy.where(cycles["times_valid"], (cycles["next"] - cycles["current"]) / cycles["frames"], numpy.nan)
@@ -132,11 +130,6 @@ class Judge:
         j["wall"] = self.wall.times(self.stretch[place], self.heard.frames[place] + late) + early
         j["since_stall"], j["quiet"] = self.since[place], self.quiet[place]
         j["steady"], j["settled"] = self.steady[place], self.settled[place]
-        if self.song > 0:
-            j["beat"] = (cycles["song_frame"] + offset) * self.song / 60 / self.heard.rate
-            j["index"] = numpy.rint(j["beat"] * per_beat)
-            j["error"] = j["wall_error"] = j["before_error"] = (j["beat"] - j["index"] / per_beat) * 60e6 / self.song
-            return j
         j["apart"] = j["jack"] - j["wall"] - self.usual
         heard = numpy.where(numpy.isnan(j["wall"]), j["jack"], j["wall"])
         j["beat"] = cycles["beat"] + (heard - cycles["micros"]) / cycles["micros_per_beat"]

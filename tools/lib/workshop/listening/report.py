@@ -140,7 +140,7 @@ class Report:
         which = cycles["has_bbt"] & known & self.judge.steady & self.judge.quiet
         late = self.beat(latency) - cycles["bbt_beats"]
         errors = ((late - numpy.rint(late)) * cycles["micros_per_beat"])[which]
-        if len(errors) and self.judge.song == 0:
+        if len(errors):
             yield {"type": "bbt", "section": self.section, "error": statistics(errors)}
 
     def host(self, latency: float) -> Iterator[Message]:
