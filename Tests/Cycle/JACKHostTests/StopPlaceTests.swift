@@ -27,8 +27,8 @@ extension JACKHostTests {
     return live
   }
 
-  /// Stops, and waits until the transport stands. Checks that it stands on the bar line before the stop, or at
-  /// the song's start.
+  /// Stops, and waits until the transport stands. Checks that the transport stands on the bar line before the
+  /// stop, or at the song's start.
   private func stop(_ live: LiveHost, _ watch: TransportWatch, leaves place: StopPlace) async throws -> UInt32
   {
     let first = watch.last.frame / 38_400 * 38_400
