@@ -82,6 +82,17 @@ enum PipeWireLibrary {
     startAgain()
   }
 
+  /// The server's clients and ports. If no jackd answers but PipeWire does, this program starts again with
+  /// PipeWire's libjack. For commands, which look once and have nothing open yet.
+  static func survey(server: String?) throws(JACKError) -> GraphSurvey {
+    do throws(JACKError) {
+      return try GraphSurvey(lookingAt: server)
+    } catch {
+      if case .noServer = error { change(server: server) }
+      throw error
+    }
+  }
+
   private static func startAgain() {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count - 1)

@@ -6,9 +6,8 @@ import TactusJACK
 enum JACKExamination {
   static func findings(server: String?) -> [Finding] {
     do {
-      return judge(try GraphSurvey(lookingAt: server))
+      return judge(try PipeWireLibrary.survey(server: server))
     } catch {
-      if case .noServer = error { PipeWireLibrary.change(server: server) }
       return [judge(error, pipeWireRuns: PipeWireLibrary.answers, startFile: ServerStart.file)]
     }
   }

@@ -75,12 +75,12 @@ struct CheckCommand: Conversing {
   }
 
   private func choosePorts(_ server: String?) throws(UserError) -> Loopback.Ports {
-    if let input, let output { return Loopback.Ports(output: output, input: input) }
+    // Even if both ports are named, only the survey finds PipeWire.
     let survey: GraphSurvey
     do throws(JACKError) {
-      survey = try GraphSurvey(lookingAt: server)
+      survey = try PipeWireLibrary.survey(server: server)
     } catch {
-      throw UserError(error.description, .unavailable)
+      throw UserError(error.description, error.isForWantOfServer ? .unavailable : .failure)
     }
     guard let output = output ?? survey.outputs.first(where: { !$0.isMIDI })?.name else {
       throw UserError("this server has no sound card's output; name a port with --output")

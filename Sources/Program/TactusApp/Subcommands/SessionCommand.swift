@@ -39,9 +39,11 @@ struct SessionCommand: Subcommand {
       if let stray = options.first, !stray.hasPrefix("-") {
         throw UserError("start takes one name, and no \"\(stray.shortened)\"; \(Self.optionHint)", .mistyped)
       }
-      // If tactus already runs, refuse now, before the session's DAW starts.
+      // If tactus already runs, refuse now, before the session's DAW starts. PipeWire's libjack, if the
+      // survey chose it, is also right for the session's programs.
       let wanted = (try? Configuration(arguments: options)) ?? Configuration()
-      if let survey = try? GraphSurvey(lookingAt: wanted.server), survey.tactus.contains(wanted.name) {
+      if let survey = try? PipeWireLibrary.survey(server: wanted.server), survey.tactus.contains(wanted.name)
+      {
         throw RunningNote.objection(toSecond: wanted.name, named: "-- --name=NAME")
       }
       return Self.become(start, options)
