@@ -96,10 +96,7 @@ extension JACKHostTests {
       if hasMicrophone { #expect(neighbour.connect(microphone, "tactus:send_Voice")) }
       try await live.run { live.host.connections.count == (hasMicrophone ? 2 : 1) }
     }
-    server.end(SIGTERM)
-    try await live.awaitLoss()
-    try await server.start()
-    try await live.run { live.host.isRunning }
+    try await live.restartServer(SIGTERM)
     let neighbour = try Neighbour(server)
     let drums = { neighbour.connections(of: "tactus:Studio_Drums_l") }
     try await live.run { drums() == [Neighbour.amplifier] }
@@ -127,10 +124,7 @@ extension JACKHostTests {
       #expect(neighbour.connect("tactus:Studio_Drums_l", Neighbour.amplifier))
       try await live.run { !live.host.connections.isEmpty }
     }
-    server.end(SIGTERM)
-    try await live.awaitLoss()
-    try await server.start()
-    try await live.run { live.host.isRunning }
+    try await live.restartServer(SIGTERM)
     let neighbour = try Neighbour(server)
     let drums = { neighbour.connections(of: "tactus:Studio_Drums_l") }
     try await live.run { drums() == [Neighbour.amplifier] }

@@ -166,6 +166,14 @@ final class LiveHost {
     try await run { host.running == nil && !host.isLeaving }
   }
 
+  /// Ends the server with a signal and starts it again. Waits until tactus is back.
+  func restartServer(_ signal: Int32) async throws {
+    server.end(signal)
+    try await awaitLoss()
+    try await server.start()
+    try await run { host.isRunning }
+  }
+
   func run(for milliseconds: Int64) async throws {
     let end = HostClock.micros() + Micros(milliseconds * 1_000)
     try await run { HostClock.micros() >= end }

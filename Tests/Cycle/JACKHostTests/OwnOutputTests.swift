@@ -82,10 +82,7 @@ extension JACKHostTests {
     }
     try await live.run(for: 1500)
     #expect(live.host.connections == [cable])
-    server.end(SIGTERM)
-    try await live.awaitLoss()
-    try await server.start()
-    try await live.run { live.host.isRunning }
+    try await live.restartServer(SIGTERM)
     let neighbour = try Neighbour(server)
     try await live.run { neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier] }
   }
@@ -112,10 +109,7 @@ extension JACKHostTests {
       try await live.run(beside: neighbour) { neighbour.starts == 2 }
       try await live.run(for: 1_000)
     }
-    server.end(SIGKILL)
-    try await live.awaitLoss()
-    try await server.start()
-    try await live.run { live.host.isRunning }
+    try await live.restartServer(SIGKILL)
     let neighbour = try Neighbour(server)
     try await live.run(beside: neighbour) { neighbour.stops == 2 }
     try await live.run(for: 300)
