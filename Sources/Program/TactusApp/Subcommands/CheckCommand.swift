@@ -80,7 +80,7 @@ struct CheckCommand: Conversing {
     do throws(JACKError) {
       survey = try PipeWireLibrary.survey(server: server)
     } catch {
-      throw UserError(error.description, error.isForWantOfServer ? .unavailable : .failure)
+      throw Loopback.Failure.jack(error).complaint
     }
     guard let output = output ?? survey.outputs.first(where: { !$0.isMIDI })?.name else {
       throw UserError("this server has no sound card's output; name a port with --output")
