@@ -44,7 +44,6 @@ def read(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--rate", type=within(8000, 384000), default=48000, metavar="N", help="frames per second (48000)")
     parser.add_argument("--no-server", dest="server", action="store_const", const=None, default="jackd", help="no JACK server")
     parser.add_argument("--pipewire", dest="server", action="store_const", const="pipewire", help="PipeWire's JACK instead of jackd")
-    parser.add_argument("--no-realtime", action="store_true", help="jackd without real-time scheduling even where it is allowed")
     parser.add_argument("--name", default="lab", help="of the server (lab; on several hosts lab-1, lab-2, ...)")
     parser.add_argument("--hosts", type=within(0, 32), default=0, metavar="N",
                         help="1 to 32 hosts, each with its own network interface, addresses, /dev/shm and server, on one virtual wire")

@@ -23,7 +23,7 @@ def start(options: Namespace, everyone: list[Host]) -> None:
     if options.server is None:
         return
     begin = {"jackd": start_jackd, "pipewire": start_pipewire}[options.server]
-    is_realtime = not options.no_realtime and may_run_realtime()
+    is_realtime = may_run_realtime()
     for started in [begin(options, is_realtime, host) for host in everyone]:
         wait(options.server, *started)
 
